@@ -1,0 +1,187 @@
+// What every kernel file stands on: one vocabulary for clang's HIP (hiprtc, hipcc, plain clang without any header) and
+// for NVRTC.
+#pragma once
+
+#if defined(__HIP_DEVICE_COMPILE__) || defined(__AMDGCN__)
+#define CG_AMD 1
+#elif defined(__CUDACC__)
+#define CG_AMD 0
+#else
+#error "cupygemm kernels compile for AMD GPUs (clang, hiprtc) or NVIDIA GPUs (NVRTC)"
+#endif
+
+#ifndef __device__
+#define __device__ __attribute__((device))
+#endif
+#ifndef __global__
+#define __global__ __attribute__((global))
+#endif
+#ifndef __shared__
+#define __shared__ __attribute__((shared))
+#endif
+
+#define CG_DEVICE static __device__ inline __attribute__((always_inline))
+#define CG_MEMBER __device__ inline __attribute__((always_inline))
+
+// clang ignores launch_bounds() without HIP's header (facts of the toolchain, not of our code), so AMD gets the
+// attributes themselves. A block always has exactly `threads` threads. `waves` is the least number of waves to keep
+// resident on a SIMD (AMD) or, on NVIDIA, is replaced by the number of resident blocks.
+#if CG_AMD
+#define CG_KERNEL(threads, waves) \
+  extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(threads, threads), amdgpu_waves_per_eu(waves)))
+#else
+#define CG_KERNEL(threads, blocks) extern "C" __global__ __launch_bounds__(threads, blocks)
+#endif
+
+namespace cg {
+
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using i32 = int;
+using i64 = long long;
+using u64 = unsigned long long;
+static_assert(sizeof(i32) == 4 && sizeof(i64) == 8,
+              "kernel arguments are packed by the host as 4- and 8-byte integers");
+
+template <bool kFirst, class A, class B>
+struct Select {
+  using type = A;
+};
+template <class A, class B>
+struct Select<false, A, B> {
+  using type = B;
+};
+
+// Wave size is a property of the target, known when the kernel is compiled.
+#if CG_AMD
+#if defined(__GFX9__)
+constexpr int kWave = 64;
+#else
+constexpr int kWave = 32;
+#endif
+#else
+constexpr int kWave = 32;
+#endif
+
+CG_DEVICE constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
+CG_DEVICE constexpr int min_of(int a, int b) { return a < b ? a : b; }
+CG_DEVICE constexpr int max_of(int a, int b) { return a > b ? a : b; }
+
+CG_DEVICE int thread_index() {
+#if CG_AMD
+  return __builtin_amdgcn_workitem_id_x();
+#else
+  return threadIdx.x;
+#endif
+}
+CG_DEVICE int block_x() {
+#if CG_AMD
+  return __builtin_amdgcn_workgroup_id_x();
+#else
+  return blockIdx.x;
+#endif
+}
+CG_DEVICE int block_y() {
+#if CG_AMD
+  return __builtin_amdgcn_workgroup_id_y();
+#else
+  return blockIdx.y;
+#endif
+}
+CG_DEVICE int block_z() {
+#if CG_AMD
+  return __builtin_amdgcn_workgroup_id_z();
+#else
+  return blockIdx.z;
+#endif
+}
+
+// Tells the compiler that `x` is the same in every lane, so that what follows from it lives in scalar registers.
+CG_DEVICE int uniform(int x) {
+#if CG_AMD
+  return __builtin_amdgcn_readfirstlane(x);
+#else
+  return x;
+#endif
+}
+
+CG_DEVICE float fma(float x, float y, float z) {
+#if CG_AMD
+  return __builtin_fmaf(x, y, z);
+#else
+  return ::fmaf(x, y, z);
+#endif
+}
+
+// Bytes in global memory. The address space is spelled out on AMD: where the compiler cannot infer it, it falls back to
+// flat loads, which wait on LDS too.
+#if CG_AMD
+using GlobalBytes = const __attribute__((address_space(1))) char*;
+#else
+using GlobalBytes = const char*;
+#endif
+
+// A value that the compiler must have computed here. It would otherwise sink the last multiply-adds of a tile into the
+// bounds checks of the stores that use them, copying them behind every branch and spilling what they read.
+CG_DEVICE void pin(float& x) {
+#if CG_AMD
+  asm volatile("" : "+v"(x));
+#else
+  asm volatile("" : "+f"(x));
+#endif
+}
+
+// Makes the addresses of a loop use the form scalar base + 32-bit vector offset. Seen through, the pair would become a
+// 64-bit vector pointer a load, by loop strength reduction or because the offset was widened outside the loop: two
+// additions and two registers more for each.
+CG_DEVICE void pin_address(GlobalBytes& base, u32& offset) {
+#if CG_AMD
+  asm volatile("" : "+s"(base), "+v"(offset));
+#else
+  (void)base, (void)offset;
+#endif
+}
+CG_DEVICE void pin_address(GlobalBytes&, i64&) {}
+
+// All threads of the block arrive; what they wrote to LDS before is visible after. The fences name LDS alone: ordering
+// global memory too would make every barrier wait for the global loads that were issued early on purpose.
+CG_DEVICE void barrier() {
+#if CG_AMD
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
+#else
+  __syncthreads();
+#endif
+}
+
+#if defined(__gfx942__) || defined(__gfx950__)
+using GlobalVoid = __attribute__((address_space(1))) void;
+using LdsVoid = __attribute__((address_space(3))) void;
+
+// 4 * kWords bytes from each lane's own global address to LDS: lane l's land at `to` + l * 4 * kWords. `to` is the same
+// in all lanes. The builtin wants its size as a literal, even in a template.
+template <int kWords>
+CG_DEVICE void copy_to_lds(GlobalBytes from, void* to) {
+#if defined(__gfx950__)
+  if constexpr (kWords == 4) {
+    __builtin_amdgcn_global_load_lds((GlobalVoid*)from, (LdsVoid*)to, 16, 0, 0);
+    return;
+  }
+#endif
+  static_assert(kWords == 1 || kWords == 4, "direct loads move 4 bytes a lane, or 16");
+  if constexpr (kWords == 1) __builtin_amdgcn_global_load_lds((GlobalVoid*)from, (LdsVoid*)to, 4, 0, 0);
+}
+#if defined(__gfx950__)
+constexpr int kMaxDirectWords = 4;
+#else
+constexpr int kMaxDirectWords = 1;
+#endif
+
+// vmcnt(0), the other counters as they are. The compiler does not connect direct loads with the barrier that publishes
+// them.
+CG_DEVICE void wait_vector_memory() { __builtin_amdgcn_s_waitcnt(0x0F70); }
+#endif
+
+}  // namespace cg

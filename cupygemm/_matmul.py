@@ -1,44 +1,15 @@
-"""The front door: NumPy's meaning of matmul -> GemmProblem, or cupy.matmul and the reason."""
+"""The front door: NumPy's meaning of matmul -> shapes and layouts, or cupy.matmul and the reason."""
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import math
 from typing import Any
 
 import cupy
 import numpy
 
-from cupygemm import launch, module
-from cupygemm.arch import amd_arch, nvidia_arch
-from cupygemm.dispatch import Decision, Device, Fallback, decide
-from cupygemm.problem import GemmProblem, Matrix, alignment, element_strides, simplified
-
-
-@dataclasses.dataclass(frozen=True)
-class _Shapes:
-    """A product in NumPy's terms, 1-D operands made 2-D: batch extents, M, N, K, and the result's shape."""
-
-    batch: tuple[int, ...]
-    m: int
-    n: int
-    k: int
-    result: tuple[int, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """What matmul does for a pair of operands: a kernel (`problem` and `decision`) or cupy.matmul (`fallback`).
-
-    `swapped`: the kernel computes the transposed product, so A and B change places.
-    """
-
-    device: Device
-    problem: GemmProblem | None
-    decision: Decision | None
-    fallback: Fallback | None
-    swapped: bool = False
+from cupygemm.dispatch import Fallback
+from cupygemm.plan import Layout, Plan, Shapes, carry_out, current_device, make_plan
 
 
 def matmul(a: cupy.ndarray, b: cupy.ndarray, /, out: cupy.ndarray | None = None) -> cupy.ndarray:
@@ -89,31 +60,7 @@ def plan(a: cupy.ndarray, b: cupy.ndarray) -> Plan:
     if shapes.k == 0 or 0 in shapes.result:
         return Plan(device, None, None, Fallback("nothing to multiply: the result is empty or all zeros"))
     strides = _contiguous_strides(shapes.result)
-    return _plan(device, shapes, _Layout.of(a), _Layout.of(b), _Layout(shapes.result, strides, 16))
-
-
-@functools.cache
-def current_device(ordinal: int) -> Device:
-    """Architecture and size of a GPU."""
-    properties = cupy.cuda.runtime.getDeviceProperties(ordinal)
-    if cupy.cuda.runtime.is_hip:
-        arch = amd_arch(properties["gcnArchName"].decode())
-    else:
-        arch = nvidia_arch(cupy.cuda.Device(ordinal).compute_capability)
-    return Device(arch, properties["multiProcessorCount"])
-
-
-@dataclasses.dataclass(frozen=True)
-class _Layout:
-    """Where an array's elements lie: shape, strides in elements, alignment of the address."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    align: int
-
-    @staticmethod
-    def of(x: cupy.ndarray) -> _Layout:
-        return _Layout(x.shape, element_strides(x.strides, x.itemsize), alignment(x.data.ptr))
+    return make_plan(device, shapes, Layout.of(a), Layout.of(b), Layout(shapes.result, strides, 16))
 
 
 def _check_operands(a: Any, b: Any, out: Any) -> None:
@@ -126,7 +73,7 @@ def _check_operands(a: Any, b: Any, out: Any) -> None:
         raise TypeError(f"`out` must be a cupy.ndarray, not {type(out).__name__}")
 
 
-def _shapes(a: tuple[int, ...], b: tuple[int, ...]) -> _Shapes:
+def _shapes(a: tuple[int, ...], b: tuple[int, ...]) -> Shapes:
     a2 = a if len(a) > 1 else (1, *a)
     b2 = b if len(b) > 1 else (*b, 1)
     if a2[-1] != b2[-2]:
@@ -136,7 +83,7 @@ def _shapes(a: tuple[int, ...], b: tuple[int, ...]) -> _Shapes:
     except ValueError:
         raise ValueError(f"operands could not be broadcast together with remapped shapes: {a}, {b}") from None
     m, n = a2[-2], b2[-1]
-    return _Shapes(batch, m, n, a2[-1], batch + (m,) * (len(a) > 1) + (n,) * (len(b) > 1))
+    return Shapes(batch, m, n, a2[-1], batch + (m,) * (len(a) > 1) + (n,) * (len(b) > 1))
 
 
 def _fall_back(a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray | None) -> cupy.ndarray:
@@ -147,51 +94,13 @@ def _fall_back(a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray | None) -> cu
     return cupy.matmul(a, b) if out is None else cupy.matmul(a, b, out=out)
 
 
-def _run(a: cupy.ndarray, b: cupy.ndarray, c: cupy.ndarray, shapes: _Shapes) -> None:
+def _run(a: cupy.ndarray, b: cupy.ndarray, c: cupy.ndarray, shapes: Shapes) -> None:
     ordinal = cupy.cuda.runtime.getDevice()
-    device = current_device(ordinal)
-    todo = _plan(device, shapes, _Layout.of(a), _Layout.of(b), _Layout.of(c))
-    if todo.decision is None or todo.problem is None:
+    todo = make_plan(current_device(ordinal), shapes, Layout.of(a), Layout.of(b), Layout.of(c))
+    if todo.fallback is not None:
         cupy.matmul(a, b, out=c)
-        return
-    function = module.function(todo.decision.config, device.arch, ordinal)
-    first, second = (b, a) if todo.swapped else (a, b)
-    launch.launch(function, todo.problem, todo.decision, first.data.ptr, second.data.ptr, c.data.ptr)
-
-
-@functools.lru_cache(maxsize=4096)
-def _plan(device: Device, shapes: _Shapes, a: _Layout, b: _Layout, c: _Layout) -> Plan:
-    problem, swapped = simplified(_problem(shapes, a, b, c))
-    answer = decide(problem, device)
-    if isinstance(answer, Fallback):
-        return Plan(device, None, None, answer)
-    return Plan(device, problem, answer, None, swapped)
-
-
-def _problem(shapes: _Shapes, a: _Layout, b: _Layout, c: _Layout) -> GemmProblem:
-    rank = len(shapes.batch)
-
-    def batch(x: _Layout, core: int) -> tuple[int, ...]:
-        """Strides over the common batch dimensions: 0 where `x` is broadcast."""
-        own = len(x.shape) - core
-        steps = (0 if n == 1 else s for n, s in zip(x.shape[:own], x.strides[:own], strict=True))
-        return (0,) * (rank - own) + tuple(steps)
-
-    a_1d, b_1d = len(a.shape) == 1, len(b.shape) == 1
-    a_rows, a_k = (0, a.strides[0]) if a_1d else a.strides[-2:]
-    b_k, b_n = (b.strides[0], 0) if b_1d else b.strides[-2:]
-    core = list(c.strides[rank:])
-    c_n = 0 if b_1d else core.pop()
-    c_m = 0 if a_1d else core.pop()
-    return GemmProblem(
-        shapes.m,
-        shapes.n,
-        shapes.k,
-        shapes.batch,
-        Matrix(a_rows, a_k, batch(a, 1 if a_1d else 2), a.align),
-        Matrix(b_n, b_k, batch(b, 1 if b_1d else 2), b.align),
-        Matrix(c_m, c_n, c.strides[:rank], c.align),
-    )
+    else:
+        carry_out(todo, ordinal, a, b, c)
 
 
 def _contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:

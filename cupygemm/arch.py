@@ -91,7 +91,7 @@ def amd_arch(gcn_arch_name: str) -> Arch:
         ValueError: the name is not that of an AMD GPU.
     """
     name = gcn_arch_name.split(":")[0]
-    if name in _KNOWN:
+    if name in _KNOWN and _KNOWN[name].is_amd:
         return _KNOWN[name]
     match = re.fullmatch(r"gfx(\d+)[0-9a-f][0-9a-f]", name)
     if match is None:

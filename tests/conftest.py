@@ -1,6 +1,7 @@
 """Where the tests run: on the GPU that is there, or else on emulated AMD GPUs, one device an architecture.
 
-CUPYGEMM_TEST_ARCHS names the emulated architectures, separated by commas.
+CUPYGEMM_TEST_ARCHS names the emulated architectures, separated by commas; CUPYGEMM_TEST_CHECK=1 runs every launch under
+the emulator's checkers; CUPYGEMM_TEST_FULL=1 runs every case of the sweeps, of which an ordinary run takes a sample.
 """
 
 from __future__ import annotations
@@ -21,21 +22,47 @@ def _real_gpu() -> bool:
 
 
 REAL_GPU = _real_gpu()
+CHOSEN = "CUPYGEMM_TEST_ARCHS" in os.environ
+FULL = REAL_GPU or bool(os.environ.get("CUPYGEMM_TEST_FULL"))
 DEVICES = ("gpu",) if REAL_GPU else ARCHS
 
 if not REAL_GPU:
     import cupygemm.emulator
 
-    cupygemm.emulator.activate(*ARCHS)
+    cupygemm.emulator.activate(*ARCHS, check=os.environ.get("CUPYGEMM_TEST_CHECK", "0") != "0")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of the emulated GPU have nothing to say where a real one is."""
+#: What an ordinary run takes of the suites that compile many kernels: one device of each wave size, or of each kind of
+#: matrix instruction.
+FEW_DEVICES = ("gfx1201", "gfx942")
+ORDINARY = {
+    "test_faults": ("gfx1201",),
+    "test_fp32_kernels": FEW_DEVICES,
+    "test_matmul_16bit": ("gfx1100", "gfx1201"),
+    "test_patch": FEW_DEVICES,
+    "test_profile": FEW_DEVICES,
+    "test_recall": FEW_DEVICES,
+    "test_scaled": FEW_DEVICES,
+    "test_semantics": FEW_DEVICES,
+    "test_streams": FEW_DEVICES,
+}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what an ordinary run does not take, and tests of the emulated GPU where a real one is."""
     if REAL_GPU:
         skip = pytest.mark.skip(reason="a test of the emulated GPU; a real GPU is here")
         for item in items:
             if "emulator" in item.path.parts:
                 item.add_marker(skip)
+
+    def wanted(item: pytest.Item) -> bool:
+        device = item.callspec.params.get("device") if hasattr(item, "callspec") else None
+        return FULL or CHOSEN or device is None or device in ORDINARY.get(item.path.stem, DEVICES)
+
+    if not all(map(wanted, items)):
+        config.hook.pytest_deselected(items=[item for item in items if not wanted(item)])
+        items[:] = filter(wanted, items)
 
 
 @pytest.fixture(params=DEVICES)
@@ -45,3 +72,12 @@ def device(request: pytest.FixtureRequest):
 
     with cupy.cuda.Device(DEVICES.index(request.param)) as current:
         yield current
+
+
+@pytest.fixture(autouse=True)
+def strict():
+    """A kernel that does not compile must fail its test, not hide behind cupy.matmul."""
+    from cupygemm._options import config
+
+    with config(strict=True):
+        yield

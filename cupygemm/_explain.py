@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import cupy
+import numpy
 
-from cupygemm._matmul import plan
-from cupygemm.config import KernelConfig
+from cupygemm._matmul import conversions, plan
+from cupygemm.kernel_config import KernelConfig, OperandAccess
 from cupygemm.launch import grid
 from cupygemm.source import compile_options
 
@@ -23,6 +24,8 @@ class Explanation:
         config: the kernel's configuration; None for a fallback.
         grid, block: launch dimensions; None for a fallback.
         options: compile options; empty for a fallback.
+        conversions: what is copied or converted before the kernel runs, one sentence an operand.
+        replay: a command that times this product; None for one that benchmarks/matmul.py cannot make.
     """
 
     arch: str
@@ -32,6 +35,8 @@ class Explanation:
     grid: tuple[int, int, int] | None = None
     block: int | None = None
     options: tuple[str, ...] = ()
+    conversions: tuple[str, ...] = ()
+    replay: str | None = None
 
     @property
     def is_fallback(self) -> bool:
@@ -42,34 +47,54 @@ class Explanation:
         if self.config is not None:
             tile = self.config.tile
             lines += [
-                f"tile     {tile.block_m}x{tile.block_n}x{tile.block_k}, {tile.thread_m}x{tile.thread_n} a thread, "
-                f"{tile.buffers} LDS buffer{'s' * (tile.buffers > 1)}, {tile.lds_bytes} bytes, staging {tile.staging}",
-                f"A        {_access(self.config.a.contiguous, self.config.a.vec, self.config.a.unit, 'M')}",
-                f"B        {_access(self.config.b.contiguous, self.config.b.vec, self.config.b.unit, 'N')}",
+                f"tile     {tile.summary}",
+                f"A        {_access(self.config.a, 'M', self.config.types.itemsize)}",
+                f"B        {_access(self.config.b, 'N', self.config.types.itemsize)}",
                 f"launch   grid {self.grid}, {self.block} threads a block",
                 f"options  {' '.join(self.options)}",
             ]
+        lines += [f"before   {sentence}" for sentence in self.conversions]
+        lines += [f"replay   {self.replay}"] * (self.replay is not None)
         return "\n".join(lines)
 
 
 def explain(a: cupy.ndarray, b: cupy.ndarray) -> Explanation:
-    """What `matmul(a, b)` would run on the current device, and why. Nothing is compiled or launched.
+    """What `matmul(a, b)` would run on the arrays' device, and why. Nothing is compiled or launched.
 
     Raises:
         TypeError, ValueError: as matmul.
     """
     todo = plan(a, b)
     arch = todo.device.arch
+    replay = _replay(a, b)
     if todo.fallback is not None:
-        return Explanation(arch.name, "cupy.matmul", todo.fallback.reason)
+        kernel, why = "cupy.matmul", todo.fallback.reason
+        if todo.fallback.cut is not None:
+            kernel, why = "several", f"{why}; it is made in parts"
+        return Explanation(arch.name, kernel, why, replay=replay)
     assert todo.decision is not None
     assert todo.problem is not None
     config = todo.decision.config
     why = todo.decision.why + ("; computed as B^T A^T, since the result is column-major" if todo.swapped else "")
     launch_grid = grid(todo.problem, todo.decision)
-    return Explanation(arch.name, config.name, why, config, launch_grid, config.tile.threads, compile_options(arch))
+    dtype = numpy.promote_types(a.dtype, b.dtype)
+    copies = tuple(f"{name} is {how}" for name, x in (("A", a), ("B", b)) if (how := conversions(x, dtype)))
+    return Explanation(
+        arch.name, config.name, why, config, launch_grid, config.tile.threads, compile_options(arch), copies, replay
+    )
 
 
-def _access(contiguous: str, vec: int, unit: bool, rows: str) -> str:
-    index = "K" if contiguous == "k" else rows
-    return f"{index}-contiguous, {32 * vec}-bit loads" if unit else f"strided in {rows} and K, 32-bit loads"
+def _access(access: OperandAccess, rows: str, itemsize: int) -> str:
+    index, bits = "K" if access.contiguous == "k" else rows, 8 * itemsize * access.vec
+    return f"{index}-contiguous, {bits}-bit loads" if access.unit else f"strided in {rows} and K, {bits}-bit loads"
+
+
+def _replay(a: cupy.ndarray, b: cupy.ndarray) -> str | None:
+    """The arguments of benchmarks/matmul.py that make operands of these sizes and layouts."""
+    if a.ndim != b.ndim or a.ndim not in (2, 3) or a.shape[:-2] != b.shape[:-2] or a.dtype != b.dtype:
+        return None
+    layout = "".join("c" if x.swapaxes(-1, -2).flags.c_contiguous and not x.flags.c_contiguous else "r" for x in (a, b))
+    shape = f"{a.shape[-2]}x{b.shape[-1]}x{a.shape[-1]}"
+    if a.ndim == 3:
+        shape = f"'{a.shape[0]}x({shape})'"
+    return f"python benchmarks/matmul.py --shape {shape} --layout {layout} --dtype {a.dtype}"

@@ -22,10 +22,11 @@ class Arch:
         name: the target as compilers spell it, without feature suffixes ("gfx1201", "sm_90").
         family: architectures that share kernels and tables: rdna2, rdna3, rdna4, cdna1, cdna2, cdna3, cdna4, nvidia.
         wave: lanes in a wave (a warp on NVIDIA).
-        lds_bytes: most LDS (shared memory) one block can have without asking.
+        lds_bytes: most LDS (shared memory) one block can have.
         vgprs: 32-bit vector registers of one SIMD, counted for one lane; what the waves of a SIMD share.
         max_vgprs: most registers a lane can have.
         options: compiler options beside -O3 and the C++ standard.
+        async_copies: has cp.async (NVIDIA, from compute capability 8.0 on).
         peak_f32: TFLOP/s of FP32 FMAs for the card that `peak_card` names, or None.
     """
 
@@ -38,6 +39,7 @@ class Arch:
     options: tuple[str, ...] = ()
     peak_f32: float | None = None
     peak_card: str | None = None
+    async_copies: bool = False
 
     @property
     def is_amd(self) -> bool:
@@ -78,7 +80,7 @@ _KNOWN = {
         _cdna("gfx90a", "cdna2", 65536),
         _cdna("gfx942", "cdna3", 65536, 163.4, "Instinct MI300X"),
         _cdna("gfx950", "cdna4", 163840, 157.3, "Instinct MI355X"),
-        Arch("sm_90", "nvidia", 32, 49152, 512, 255, (), 67.0, "H200 SXM"),
+        Arch("sm_90", "nvidia", 32, 232448, 512, 255, (), 67.0, "H200 SXM", async_copies=True),
     )
 }
 
@@ -104,7 +106,10 @@ def amd_arch(gcn_arch_name: str) -> Arch:
 def nvidia_arch(compute_capability: str) -> Arch:
     """The row of a CUDA compute capability such as "90"."""
     name = f"sm_{compute_capability}"
-    return _KNOWN.get(name) or Arch(name, "nvidia", 32, 49152, 512, 255)
+    # 99 KB is what every device from 8.0 on can give one block.
+    ampere = int(compute_capability) >= 80
+    lds = 101376 if ampere else 49152
+    return _KNOWN.get(name) or Arch(name, "nvidia", 32, lds, 512, 255, async_copies=ampere)
 
 
 def known_archs() -> tuple[str, ...]:

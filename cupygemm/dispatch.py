@@ -13,10 +13,15 @@ import dataclasses
 import functools
 import importlib.resources
 import json
+import math
+from typing import Literal
 
 from cupygemm.arch import Arch
-from cupygemm.config import MAX_BATCH_RANK, KernelConfig, OperandAccess, Tile, infeasible
-from cupygemm.problem import GemmProblem, Matrix, alignment
+from cupygemm.gemv_tile import COLUMNS, MOST_ROWS, GemvTile
+from cupygemm.kernel_config import MAX_BATCH_RANK, KernelConfig, OperandAccess, Tile, infeasible
+from cupygemm.matrix_tile import MatrixTile
+from cupygemm.mfma_tile import MfmaTile
+from cupygemm.problem import F32, GemmProblem, Matrix, Types, alignment
 
 _INT32 = 2**31 - 1
 _GRID_YZ = 65535
@@ -32,10 +37,19 @@ class Device:
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """A tile and the share of peak that a full grid of it reaches."""
+    """A tile and how well it does.
 
-    tile: Tile
+    Attributes:
+        tile: the tile.
+        share: share of peak that a grid reaches which fills every compute unit.
+        alone: share of peak that one block reaches with a compute unit to itself; None where that is `share`.
+        both_k: `share` where K is contiguous in both operands; None where that is `share`.
+    """
+
+    tile: Tile | MatrixTile
     share: float
+    alone: float | None = None
+    both_k: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,68 +78,242 @@ class Decision:
 
 @dataclasses.dataclass(frozen=True)
 class Fallback:
-    """Why cupy.matmul does the work."""
+    """Why no kernel does the work in one piece.
+
+    Attributes:
+        reason: in words.
+        cut: what to cut in parts so that a kernel can do each: "k", the "batch", or the longest of M, N and the batch
+            ("size"). None where cutting does not help; then cupy.matmul does the work.
+    """
 
     reason: str
+    cut: Literal["k", "batch", "size"] | None = None
+
+
+#: The tables' keys by operand type.
+_TABLES = {
+    "f64": "f64",
+    "f32": "f32",
+    "f16": "16bit",
+    "bf16": "16bit",
+    "i8": "8bit",
+    "e4m3": "float8",
+    "e5m2": "float8",
+}
 
 
 @functools.cache
-def candidates(arch: Arch) -> tuple[Candidate, ...]:
-    """The tiles of an architecture's family that are feasible on it, largest first."""
-    folder = importlib.resources.files("cupygemm").joinpath("tables")
-    name = arch.family if folder.joinpath(f"{arch.family}.json").is_file() else f"wave{arch.wave}"
-    rows = json.loads(folder.joinpath(f"{name}.json").read_text())["f32"]
+def candidates(arch: Arch, types: Types = F32) -> tuple[Candidate, ...]:
+    """The tiles for these types that are feasible on an architecture, largest first."""
     found = []
-    for row in rows:
-        share = row.pop("share")
-        tile = Tile(**row)
-        if infeasible(tile, arch) is None:
-            found.append(Candidate(tile, share))
+    for row in _table(arch, _TABLES[types.operand]):
+        speed = {key: row.pop(key, None) for key in ("share", "alone", "both_k")}
+        tile = (Tile if "lanes_m" in row else MfmaTile if "instruction" in row else MatrixTile)(**row)
+        if infeasible(tile, arch, types) is None:
+            found.append(Candidate(tile, **speed))
     return tuple(sorted(found, key=lambda c: -c.tile.block_m * c.tile.block_n))
 
 
-def decide(problem: GemmProblem, device: Device) -> Decision | Fallback:
-    """Picks the kernel for a simplified problem with M, N, K and the batch all positive."""
-    if max(problem.m, problem.n, problem.k) > _INT32:
-        return Fallback(f"a dimension of {max(problem.m, problem.n, problem.k)} does not fit the kernel's 32-bit sizes")
+def _table(arch: Arch, key: str) -> list[dict]:
+    """The rows of the family's table, or else of the one for every target with waves of this size."""
+    folder = importlib.resources.files("cupygemm").joinpath("tables")
+    for name in (arch.family, f"wave{arch.wave}"):
+        file = folder.joinpath(f"{name}.json")
+        if file.is_file() and (rows := json.loads(file.read_text()).get(key)):
+            return rows
+    return []
+
+
+def decide(
+    problem: GemmProblem, device: Device, batch_invariant: bool = False, one_slice: bool = False
+) -> Decision | Fallback:
+    """Picks the kernel for a simplified problem with M, N, K and the batch all positive.
+
+    Args:
+        batch_invariant: K is added up in an order that does not depend on M.
+        one_slice: no split along K and no kernel for few rows: the epilogue must see whole sums.
+    """
+    if problem.k > _INT32:
+        return Fallback(f"K = {problem.k} does not fit the kernel's 32-bit sizes", "k")
+    if max(problem.m, problem.n) > _INT32:
+        return Fallback(f"a dimension of {max(problem.m, problem.n)} does not fit the kernel's 32-bit sizes", "size")
     if len(problem.batch) > MAX_BATCH_RANK:
-        return Fallback(f"{len(problem.batch)} batch dimensions do not merge; a kernel walks {MAX_BATCH_RANK}")
-    if problem.batches > _GRID_YZ * _GRID_YZ:
-        return Fallback(f"{problem.batches} matrices in the batch do not fit the grid")
-    options = candidates(device.arch)
+        return Fallback(f"{len(problem.batch)} batch dimensions do not merge; a kernel walks {MAX_BATCH_RANK}", "batch")
+    if problem.batches > _INT32:
+        return Fallback(f"{problem.batches} matrices in the batch do not fit the kernel's 32-bit sizes", "size")
+    types = problem.types
+    options = candidates(device.arch, types)
     if not options:
-        return Fallback(f"no FP32 tile is feasible on {device.arch.name}")
-    best = min(options, key=lambda c: _estimate(problem, device, c))
-    tile = best.tile
+        return Fallback(f"no kernel for {types.operand} on {device.arch.name}")
+    if not (batch_invariant or one_slice) and (few := _few_rows(problem, device)):
+        return few
+    if batch_invariant:
+        options = tuple(c for c in options if _order_of_k(c.tile) == _order_of_k(options[0].tile))
+    slices = (1,) if batch_invariant or one_slice else _slices(problem, options)
+    choices = [
+        (_cycles(problem, device, c, s), i, s)
+        for i, c in enumerate(options)
+        for s in slices
+        if s == 1 or s * _blocks(problem, c.tile) <= 4 * device.units
+    ]
+    _, index, splits = min(choices)
+    reason = f"the least estimated time of {len(options)} tiles for {device.arch.family}"
+    return build(problem, device, options[index].tile, splits, reason)
+
+
+def build(
+    problem: GemmProblem, device: Device, tile: Tile | MatrixTile, splits: int, reason: str
+) -> Decision | Fallback:
+    """The kernel with this tile and at most `splits` slices of K for a problem; `reason` ends its account of itself."""
+    k_slice = _k_slice(problem.k, tile, splits)
+    splits = -(-problem.k // k_slice)
+    target = problem if splits == 1 else into_workspace(problem)
     config = KernelConfig(
         tile=tile,
-        a=operand_access(problem.a, problem.m, problem.k, tile.block_m, tile.block_k, problem.itemsize),
-        b=operand_access(problem.b, problem.n, problem.k, tile.block_n, tile.block_k, problem.itemsize),
-        c_vec=store_width(problem),
-        c_unit=problem.c.k == 1 or problem.n == 1,
+        a=_access(problem.a, problem.m, tile.block_m, problem, tile),
+        b=_access(problem.b, problem.n, tile.block_n, problem, tile),
+        c_vec=store_width(target),
+        c_unit=problem.c.k == 1 or problem.n == 1 or splits > 1,
         batch_rank=len(problem.batch),
-        split=False,
+        split=splits > 1,
+        types=target.types,
     )
     tiles_m, tiles_n = -(-problem.m // tile.block_m), -(-problem.n // tile.block_n)
     if tiles_m * tiles_n * tile.threads >= 2**32:
-        return Fallback(f"{tiles_m} x {tiles_n} blocks of {tile.threads} threads do not fit the grid")
+        return Fallback(f"{tiles_m} x {tiles_n} blocks of {tile.threads} threads do not fit the grid", "size")
     blocks = tiles_m * tiles_n * problem.batches
     why = (
-        f"{blocks} blocks of {tile.block_m}x{tile.block_n} over {device.units} compute units: "
-        f"the least estimated time of {len(options)} tiles for {device.arch.family}"
+        f"{blocks} blocks of {tile.block_m}x{tile.block_n} over {device.units} compute units"
+        f"{f', each in {splits} slices of K' * (splits > 1)}: {reason}"
     )
-    return Decision(config, _group(tiles_m, device), 1, problem.k, why)
+    return Decision(config, _group(tiles_m, device), splits, k_slice, why)
 
 
-def _estimate(problem: GemmProblem, device: Device, candidate: Candidate) -> float:
-    """Relative time of the grid. Blocks that share a unit slow one another down, so a round is one block a unit."""
-    tile = candidate.tile
-    blocks = -(-problem.m // tile.block_m) * -(-problem.n // tile.block_n) * problem.batches
-    rounds = max(1.0, blocks / device.units) if blocks > 4 * device.units else -(-blocks // device.units)
-    depth = (
-        -(-problem.k // tile.block_k) * tile.block_k + 2 * tile.block_k
-    )  # two tiles' worth to fill the pipeline and store
-    return rounds * tile.block_m * tile.block_n * depth / candidate.share
+def _order_of_k(tile: Tile | MatrixTile) -> tuple[str, int, int]:
+    """What decides in which order a tile adds up K: an instruction of another shape sums another part of K at once."""
+    if isinstance(tile, MfmaTile):
+        return "mfma", tile.block_k, tile.instruction
+    return ("fma", tile.block_k, tile.slices) if isinstance(tile, Tile) else ("wmma", tile.block_k, 1)
+
+
+def _few_rows(problem: GemmProblem, device: Device) -> Decision | None:
+    """The GEMV kernel, where the product has few rows and enough columns to keep the compute units busy."""
+    if problem.types != F32 or problem.m > MOST_ROWS:
+        return None
+    a = _gemv_access(problem.a, problem.m, problem)
+    b = _gemv_access(problem.b, problem.n, problem)
+    tile = GemvTile(1 << (problem.m - 1).bit_length(), COLUMNS if b.contiguous == "k" else COLUMNS * b.vec)
+    blocks = -(-problem.n // tile.block_n) * problem.batches
+    if problem.m > 1 and b.contiguous == "k" and not (a.contiguous == "k" and a.vec >= b.vec):
+        return None  # one load of A for each product
+    if blocks < device.units // 2 or problem.k < 64:
+        return None
+    config = KernelConfig(tile, a, b, 1, problem.c.k == 1, len(problem.batch), False, problem.types)
+    why = f"{problem.m} rows: bound by reading B, which {blocks} blocks do once"
+    return Decision(config, 1, 1, problem.k, why)
+
+
+def _gemv_access(x: Matrix, rows: int, problem: GemmProblem) -> OperandAccess:
+    # The kernel's offsets have 64 bits in any case, so that `wide` would only make two kernels of one.
+    access = operand_access(x, rows, problem.k, 1, 1, problem.types.itemsize)
+    return dataclasses.replace(access, wide=False)
+
+
+def into_workspace(problem: GemmProblem) -> GemmProblem:
+    """The problem with C replaced by one slice's place in the workspace: FP32, matrix after matrix, row-major."""
+    size = problem.m * problem.n
+    steps = tuple(size * math.prod(problem.batch[d + 1 :]) for d in range(len(problem.batch)))
+    types = dataclasses.replace(problem.types, result="f32")
+    return dataclasses.replace(problem, c=Matrix(problem.n, 1, steps, 16), types=types)
+
+
+#: FMAs that a compute unit does in a clock.
+_FMAS = 128
+#: The same of matrix instructions with 16-bit operands; bytes go twice as fast.
+_MATRIX_FMAS = {"rdna3": 256, "rdna4": 512, "cdna1": 512, "cdna2": 512, "cdna3": 1024, "cdna4": 2048}
+
+
+def _matrix_fmas(arch: Arch, itemsize: int) -> int:
+    """FMAs that the matrix units of a compute unit do in a clock on operands of this size. In float32 and float64 they
+    are as fast as the vector units; float64 is half as fast on CDNA 4."""
+    if itemsize >= 4:
+        return _FMAS // 2 if arch.family == "cdna4" and itemsize == 8 else _FMAS
+    return _MATRIX_FMAS[arch.family] * 2 // itemsize
+
+
+# Fitted to 600 timings of tiles and K slices on an H200 (sm_90), which they predict within 13 % (root mean square); in
+# clocks of 1.9 GHz. For other targets they are no more than an order of magnitude.
+#: From a block's start to its first FMA, and from its last FMA to its end.
+_BLOCK = 700
+#: What a second kernel costs.
+_SECOND_LAUNCH = 6400
+#: Bytes that a compute unit moves in a clock, where the operands are small enough to come from the L2 cache.
+_BYTES = 33
+_MOST_WORKSPACE = 2**28
+
+
+def _slices(problem: GemmProblem, options: tuple[Candidate, ...]) -> tuple[int, ...]:
+    """Numbers of K slices to consider."""
+    room = _MOST_WORKSPACE // (problem.m * problem.n * problem.batches * 4)
+    most = min(room, problem.k // 128, 64)
+    if problem.types.accumulate != "f32":  # the workspace holds FP32
+        most = 1
+    return tuple(s for s in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if s <= max(1, most))
+
+
+def _blocks(problem: GemmProblem, tile: Tile | MatrixTile) -> int:
+    return -(-problem.m // tile.block_m) * -(-problem.n // tile.block_n) * problem.batches
+
+
+def _k_slice(k: int, tile: Tile | MatrixTile, splits: int) -> int:
+    return k if splits == 1 else -(-k // (splits * tile.block_k)) * tile.block_k
+
+
+def _cycles(problem: GemmProblem, device: Device, candidate: Candidate, splits: int) -> float:
+    """Estimated clocks of the grid, and of adding up the slices.
+
+    Blocks that share a unit slow one another down, so a round is one block a unit; but one block alone does not keep a
+    unit as busy as several.
+    """
+    tile, full = candidate.tile, candidate.share
+    if candidate.both_k and problem.a.k == problem.b.k == 1:
+        full = candidate.both_k
+    alone = candidate.alone or full
+    blocks, units = splits * _blocks(problem, tile), device.units
+    fmas = _FMAS
+    if isinstance(tile, MatrixTile):
+        fmas = _matrix_fmas(device.arch, tile.itemsize)
+        # HIP counts pairs of compute units on RDNA, and a block keeps to one of the pair.
+        units *= 2 if device.arch.family.startswith("rdna") else 1
+    rounds = max(1.0, blocks / units) if blocks > 16 * units else -(-blocks // units)
+    depth = -(-_k_slice(problem.k, tile, splits) // tile.block_k) * tile.block_k
+    share = min(full, alone * rounds)
+    work = rounds * tile.block_m * tile.block_n * depth * _copy_overhead(problem, tile) / (fmas * share)
+    cycles = work + _BLOCK * max(1.0, rounds * alone / full)
+    moved = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
+    cycles = max(cycles, problem.types.itemsize * problem.batches * moved / (_BYTES * device.units))
+    if splits > 1:
+        partial = problem.m * problem.n * problem.batches * (2 * splits + 1)
+        partial *= 4 // min(4, store_width(into_workspace(problem)))  # single elements move a quarter as fast
+        cycles += _SECOND_LAUNCH + 4 * partial / (_BYTES * device.units)
+    return cycles
+
+
+def _copy_overhead(problem: GemmProblem, tile: Tile | MatrixTile) -> float:
+    """How much longer a tile takes for the instructions that copy its operands.
+
+    Asynchronous copies that transpose move one element each. A copy takes 3 issue slots with its address; copies of
+    single elements wait for one another, B's (as measured) a little more than A's.
+    """
+    if isinstance(tile, MatrixTile) or tile.staging != "async":
+        return 1.0
+    copies = 0.0
+    sides = ((problem.a, problem.m, tile.block_m, 5.0), (problem.b, problem.n, tile.block_n, 5.5))
+    for x, rows, block, single in sides:
+        access = _access(x, rows, block, problem, tile)
+        vec = 1 if access.contiguous == "k" else access.vec
+        copies += block / vec * (single if vec == 1 else 3)
+    return 1.0 + copies / (tile.block_m * tile.block_n)
 
 
 def _group(tiles_m: int, device: Device) -> int:
@@ -135,6 +323,11 @@ def _group(tiles_m: int, device: Device) -> int:
     while side * side < device.units and side < 16:
         side *= 2
     return max(1, min(side, tiles_m))
+
+
+def _access(x: Matrix, rows: int, block_rows: int, problem: GemmProblem, tile: Tile | MatrixTile) -> OperandAccess:
+    access = operand_access(x, rows, problem.k, block_rows, tile.block_k, problem.types.itemsize)
+    return dataclasses.replace(access, whole=isinstance(tile, MatrixTile) and rows >= block_rows)
 
 
 def operand_access(x: Matrix, rows: int, k: int, block_rows: int, block_k: int, itemsize: int) -> OperandAccess:
@@ -149,9 +342,10 @@ def operand_access(x: Matrix, rows: int, k: int, block_rows: int, block_k: int, 
             return 0
         if extent == 1:
             return 1
-        for vec in (4, 2):
-            size = vec * itemsize
-            if extent % vec == 0 and x.align % size == 0 and other * itemsize % size == 0 and batch_align % size == 0:
+        for size in (16, 8, 4, 2):
+            vec = size // itemsize
+            aligned = x.align % size == 0 and other * itemsize % size == 0 and batch_align % size == 0
+            if vec > 1 and extent % vec == 0 and aligned:
                 return vec
         return 1
 
@@ -170,10 +364,11 @@ def store_width(problem: GemmProblem) -> int:
     c = problem.c
     if c.k != 1:
         return 1
-    batch_align = min((alignment(s * problem.itemsize) for s in c.batch), default=16)
-    for vec in (4, 2):
-        size = vec * problem.itemsize
-        rows_fit = problem.m == 1 or c.rows * problem.itemsize % size == 0
-        if problem.n % vec == 0 and rows_fit and c.align % size == 0 and batch_align % size == 0:
+    itemsize = problem.types.result_itemsize
+    batch_align = min((alignment(s * itemsize) for s in c.batch), default=16)
+    for vec in (8, 4, 2):
+        size = vec * itemsize
+        rows_fit = problem.m == 1 or c.rows * itemsize % size == 0
+        if size <= 16 and problem.n % vec == 0 and rows_fit and c.align % size == 0 and batch_align % size == 0:
             return vec
     return 1

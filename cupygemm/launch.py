@@ -1,13 +1,20 @@
-"""Decision and addresses -> a kernel launch: grid, argument block, stream."""
+"""Decision and addresses -> kernel launches: grid, argument block, workspace, stream."""
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import struct
+import threading
+from collections.abc import Callable
 from typing import Any
 
+import cupy
 import numpy
+from cupy_backends.cuda.api import driver
 
-from cupygemm.config import MAX_BATCH_RANK
-from cupygemm.dispatch import Decision
+from cupygemm.dispatch import Decision, into_workspace, store_width
+from cupygemm.kernel_config import MAX_BATCH_RANK, SumConfig
 from cupygemm.problem import GemmProblem
 
 _RANK = (MAX_BATCH_RANK,)
@@ -43,7 +50,27 @@ ARGS = numpy.dtype(
     align=True,
 )
 
+#: ScaledArgs of kernels/scaled.hpp.
+SCALED_ARGS = numpy.dtype(
+    [
+        *((name, ARGS.fields[name][0]) for name in ARGS.names),  # type: ignore[index, union-attr]
+        ("scale_a", "u8"),
+        ("scale_b", "u8"),
+        ("bias", "u8"),
+        ("scale_a_step", "i8"),
+        ("scale_b_step", "i8"),
+        ("blocks_a", "u8"),
+        ("blocks_b", "u8"),
+    ],
+    align=True,
+)
+
 _GRID_Y = 65535
+_ADDRESSES = struct.Struct("QQQ")
+#: Dynamic LDS above this has to be asked for, kernel by kernel.
+_LDS_WITHOUT_ASKING = 48 * 1024
+#: kSumThreads of kernels/split_sum.hpp.
+SUM_THREADS = 256
 
 
 def arguments(problem: GemmProblem, decision: Decision) -> numpy.ndarray:
@@ -60,6 +87,7 @@ def arguments(problem: GemmProblem, decision: Decision) -> numpy.ndarray:
         args["batch_size"][d] = problem.batch[-1 - d]
     args["m"], args["n"], args["k"] = problem.m, problem.n, problem.k
     args["k_slice"], args["splits"] = decision.k_slice, decision.splits
+    args["split_stride"] = problem.m * problem.n * problem.batches
     args["batches"] = problem.batches
     args["tiles_m"], args["tiles_n"] = decision.tiles(problem)
     args["group_m"] = decision.group_m
@@ -75,8 +103,73 @@ def grid(problem: GemmProblem, decision: Decision) -> tuple[int, int, int]:
     return tiles_m * tiles_n, y, -(-layers // y)
 
 
-def launch(function: Any, problem: GemmProblem, decision: Decision, a: int, b: int, c: int) -> None:
-    """Enqueues the kernel on the current stream of the current device. `a`, `b`, `c` are addresses."""
-    args = arguments(problem, decision)
-    args["a"], args["b"], args["c"] = a, b, c
-    function(grid(problem, decision), (decision.config.tile.threads,), (args,))
+class KernelLaunch:
+    """A kernel launch that only lacks the three addresses: everything else is packed once."""
+
+    def __init__(
+        self, function: Any, grid: tuple[int, int, int], threads: int, dynamic_lds: int, args: numpy.ndarray
+    ) -> None:
+        if dynamic_lds > _LDS_WITHOUT_ASKING:
+            function.max_dynamic_shared_size_bytes = dynamic_lds
+        self._function = function  # keeps the module loaded
+        block = ctypes.create_string_buffer(args.tobytes())
+        pointer = (ctypes.c_void_p * 1)(ctypes.addressof(block))
+        self._memory = (block, pointer)
+        pack = functools.partial(_ADDRESSES.pack_into, block, 0)
+        launch = functools.partial(driver.launchKernel, function.kernel.ptr, *grid, threads, 1, 1, dynamic_lds)
+        parameters, lock = ctypes.addressof(pointer), threading.Lock()
+
+        def run(a: int, b: int, c: int, stream: int) -> None:
+            # The driver copies the arguments before it returns, but may let other threads run first.
+            with lock:
+                pack(a, b, c)
+                launch(stream, parameters, 0)
+
+        #: Enqueues the kernel: addresses of A, B and C, then the stream. A closure, since looking up attributes would
+        #: be a measurable part of what a launch costs.
+        self.run = run
+
+
+class ProductLaunch:
+    """The launches that make one product: its kernel, and the one that adds up the slices of a split-K product."""
+
+    def __init__(self, function: Any, total: Any, problem: GemmProblem, decision: Decision) -> None:
+        tile = decision.config.tile
+        target = problem if decision.splits == 1 else into_workspace(problem)
+        self._main = KernelLaunch(
+            function, grid(problem, decision), tile.threads, getattr(tile, "dynamic_lds_bytes", 0),
+            arguments(target, decision),
+        )  # fmt: skip
+        self._total: KernelLaunch | None = None
+        if decision.splits > 1:
+            self._slices = (decision.splits, problem.m * problem.n * problem.batches)
+            vec = sum_config(problem).c_vec
+            y = min(problem.batches, _GRID_Y)
+            blocks = (-(-problem.m * problem.n // (vec * SUM_THREADS)), y, -(-problem.batches // y))
+            args = arguments(problem, decision)
+            args["grid_y"] = y
+            self._total = KernelLaunch(total, blocks, SUM_THREADS, 0, args)
+
+    def shortest(self) -> Callable[[int, int, int, int], cupy.ndarray | None]:
+        """`run`, or what it comes down to where there is one kernel."""
+        return self._main.run if self._total is None else self.run
+
+    def run(self, a: int, b: int, c: int, stream: int) -> cupy.ndarray | None:
+        """Enqueues the kernels on `stream`, the current one. `a`, `b`, `c` are addresses.
+
+        Returns the workspace, if there is one: a captured graph goes on using it.
+        """
+        if self._total is None:
+            self._main.run(a, b, c, stream)
+            return None
+        workspace = cupy.empty(self._slices, numpy.float32)
+        partial = workspace.data.ptr
+        self._main.run(a, b, partial, stream)
+        self._total.run(partial, 0, c, stream)
+        return workspace
+
+
+def sum_config(problem: GemmProblem) -> SumConfig:
+    """The kernel that adds up K slices into C."""
+    vec = min(store_width(problem), 4)  # partial products are FP32, 16 bytes at most are read at once
+    return SumConfig(vec, problem.c.k == 1 or problem.n == 1, len(problem.batch), problem.types.result)

@@ -1,16 +1,24 @@
-"""(shapes, layouts, dtypes, device) -> Plan: the kernel that makes a product, or why cupy.matmul does; and its launch."""
+"""(shapes, layouts, dtypes, device) -> Plan, the kernel that makes a product, or why cupy.matmul does; its launch."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import logging
 
 import cupy
+import numpy
 
-from cupygemm import launch, module
-from cupygemm.arch import amd_arch, nvidia_arch
-from cupygemm.dispatch import Decision, Device, Fallback, decide
-from cupygemm.problem import GemmProblem, Matrix, alignment, element_strides, simplified
+from cupygemm import _capture, launch, module, recall
+from cupygemm.arch import Arch, amd_arch, nvidia_arch
+from cupygemm.dispatch import Decision, Device, Fallback, candidates, decide
+from cupygemm.dtypes import kernel_types
+from cupygemm.gemv_tile import MOST_ROWS
+from cupygemm.kernel_config import KernelConfig, SumConfig
+from cupygemm.packing import on_packed
+from cupygemm.problem import F32, GemmProblem, Matrix, Types, alignment, element_strides, simplified
+
+_log = logging.getLogger("cupygemm")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,30 +75,81 @@ def current_device(ordinal: int) -> Device:
     return Device(arch, properties["multiProcessorCount"])
 
 
+@functools.cache
+def types_on(arch: Arch, dtype: numpy.dtype, accumulate: str) -> Types | None:
+    """The types of the kernels that multiply arrays of `dtype`, or None where cupy.matmul is to do it in any case:
+    float64, unless there are matrix instructions for it."""
+    types = kernel_types(dtype, accumulate)
+    if types is not None and types.operand == "f64" and not candidates(arch, types):
+        return None
+    return types
+
+
 @functools.lru_cache(maxsize=4096)
-def make_plan(device: Device, shapes: Shapes, a: Layout, b: Layout, c: Layout) -> Plan:
+def make_plan(
+    device: Device, shapes: Shapes, a: Layout, b: Layout, c: Layout, types: Types = F32, batch_invariant: bool = False
+) -> Plan:
     """Decides for one combination of shapes and layouts. M, N, K and the batch are positive."""
-    problem, swapped = simplified(_problem(shapes, a, b, c))
-    answer = decide(problem, device)
+    problem, swapped = simplified(_problem(shapes, a, b, c, types))
+    if types == F32 and problem.n <= MOST_ROWS < problem.m:  # the kernel for few rows, turned round
+        problem, swapped = problem.transposed(), not swapped
+    answer = decide(problem, device, batch_invariant)
+    name = answer.reason if isinstance(answer, Fallback) else answer.config.name
+    _log.info("%s x %s on %s: %s", a.shape, b.shape, device.arch.name, name)
     if isinstance(answer, Fallback):
         return Plan(device, None, None, answer)
     return Plan(device, problem, answer, None, swapped)
 
 
-def carry_out(plan: Plan, ordinal: int, a: cupy.ndarray, b: cupy.ndarray, c: cupy.ndarray) -> None:
-    """Launches the plan's kernel on the current stream; `ordinal` is the current device.
+@functools.lru_cache(maxsize=4096)
+def make_packed_plan(
+    device: Device, shapes: Shapes, a: Layout, c: Layout, types: Types, batch_invariant: bool = False
+) -> Plan:
+    """As make_plan, for a second operand that is packed: the tile that an array in its place would be given."""
+    b = Layout((shapes.k, shapes.n), (1, shapes.k), 16)
+    problem, swapped = simplified(_problem(shapes, a, b, c, types))
+    problem = problem.transposed() if swapped else problem
+    answer = decide(problem, device, batch_invariant)
+    if isinstance(answer, Fallback):
+        return Plan(device, None, None, answer)
+    return Plan(device, *on_packed(problem, answer), None)
+
+
+def kernels(plan: Plan) -> tuple[KernelConfig | SumConfig, ...]:
+    """What must be compiled to carry out a plan; nothing for a fallback."""
+    if plan.decision is None or plan.problem is None:
+        return ()
+    total = (launch.sum_config(plan.problem),) if plan.decision.splits > 1 else ()
+    return (plan.decision.config, *total)
+
+
+def prepare(plan: Plan, ordinal: int) -> launch.ProductLaunch:
+    """The plan's launches on device `ordinal`, which is the current one; compiles kernels that are not loaded yet.
 
     Raises:
-        cupy.cuda.compiler.CompileException: the kernel does not compile.
+        KernelError: a kernel does not compile or load.
     """
     assert plan.decision is not None
     assert plan.problem is not None
-    function = module.function(plan.decision.config, plan.device.arch, ordinal)
+    function, *total = (module.function(kernel, plan.device.arch, ordinal) for kernel in kernels(plan))
+    return launch.ProductLaunch(function, total[0] if total else None, plan.problem, plan.decision)
+
+
+def carry_out(plan: Plan, ordinal: int, a: cupy.ndarray, b: cupy.ndarray, c: cupy.ndarray) -> None:
+    """Enqueues the plan's kernels on the current stream; `ordinal` is the current device.
+
+    Raises:
+        KernelError: a kernel does not compile or load.
+    """
+    launches = prepare(plan, ordinal)
     first, second = (b, a) if plan.swapped else (a, b)
-    launch.launch(function, plan.problem, plan.decision, first.data.ptr, second.data.ptr, c.data.ptr)
+    workspace = launches.run(first.data.ptr, second.data.ptr, c.data.ptr, cupy.cuda.get_current_stream().ptr)
+    if workspace is not None:
+        _capture.keep(workspace)
+    recall.remember(a, b, c, launches, plan.swapped, ordinal)
 
 
-def _problem(shapes: Shapes, a: Layout, b: Layout, c: Layout) -> GemmProblem:
+def _problem(shapes: Shapes, a: Layout, b: Layout, c: Layout, types: Types) -> GemmProblem:
     rank = len(shapes.batch)
 
     def batch(x: Layout, core: int) -> tuple[int, ...]:
@@ -113,4 +172,5 @@ def _problem(shapes: Shapes, a: Layout, b: Layout, c: Layout) -> GemmProblem:
         Matrix(a_rows, a_k, batch(a, 1 if a_1d else 2), a.align),
         Matrix(b_n, b_k, batch(b, 1 if b_1d else 2), b.align),
         Matrix(c_m, c_n, c.strides[:rank], c.align),
+        types,
     )

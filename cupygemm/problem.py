@@ -10,6 +10,43 @@ from collections.abc import Sequence
 
 Ints = tuple[int, ...]
 
+#: Element types by the names they have in kernels, and their sizes in bytes.
+ITEMSIZE = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i8": 1, "i32": 4, "e4m3": 1, "e5m2": 1}
+
+
+@dataclasses.dataclass(frozen=True)
+class Types:
+    """Element types of a product, by the names they have in kernels.
+
+    Attributes:
+        operand: of A and B.
+        accumulate: of the running sums.
+        result: of C.
+    """
+
+    operand: str = "f32"
+    accumulate: str = "f32"
+    result: str = "f32"
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element of A and B."""
+        return ITEMSIZE[self.operand]
+
+    @property
+    def result_itemsize(self) -> int:
+        return ITEMSIZE[self.result]
+
+    @property
+    def name(self) -> str:
+        """The operands' type; accumulators and result too where they are not the usual ones."""
+        usual = {"i8": "i32", "f64": "f64"}.get(self.operand, "f32")
+        sums = "" if self.accumulate == usual else f"_acc{self.accumulate}"
+        return f"{self.operand}{sums}{'' if self.result == self.operand else f'_to_{self.result}'}"
+
+
+F32 = Types()
+
 
 @dataclasses.dataclass(frozen=True)
 class Matrix:
@@ -36,7 +73,7 @@ class GemmProblem:
     a: Matrix
     b: Matrix
     c: Matrix
-    itemsize: int = 4
+    types: Types = F32
 
     @property
     def batches(self) -> int:
@@ -71,7 +108,17 @@ def simplified(problem: GemmProblem) -> tuple[GemmProblem, bool]:
     if swapped:
         problem = problem.transposed()
     problem = _merge_batch(problem)
-    return _fold_batch_into_rows(problem), swapped
+    return _without_unused_strides(_fold_batch_into_rows(problem)), swapped
+
+
+def _without_unused_strides(problem: GemmProblem) -> GemmProblem:
+    """Strides of 0 for operand dimensions of extent 1, whose strides may be anything. Lanes beyond the extent use them
+    too, for loads that nobody reads, which should be aligned like all others."""
+
+    def used(x: Matrix, rows: int) -> Matrix:
+        return dataclasses.replace(x, rows=x.rows if rows > 1 else 0, k=x.k if problem.k > 1 else 0)
+
+    return dataclasses.replace(problem, a=used(problem.a, problem.m), b=used(problem.b, problem.n))
 
 
 def _is_column_major(problem: GemmProblem) -> bool:

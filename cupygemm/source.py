@@ -13,7 +13,11 @@ import hashlib
 import pathlib
 
 from cupygemm.arch import Arch
-from cupygemm.config import KernelConfig, OperandAccess
+from cupygemm.gemv_tile import GemvTile
+from cupygemm.kernel_config import KernelConfig, OperandAccess, Staging, SumConfig, Tile
+from cupygemm.matrix_tile import PADDING, MatrixTile
+from cupygemm.mfma_tile import INSTRUCTION_BYTES, MfmaTile
+from cupygemm.problem import Types
 
 KERNELS = pathlib.Path(__file__).parent / "kernels"
 
@@ -33,21 +37,142 @@ class KernelSource:
     options: tuple[str, ...]
 
 
-def kernel_source(config: KernelConfig, arch: Arch) -> KernelSource:
+#: TilePolicy, the operands' half of it and ComputePolicy of FMA kernels by staging; headers beside gemm.hpp.
+_FMA_POLICIES: dict[Staging, tuple[str, str, str, tuple[str, ...]]] = {
+    "registers": ("RegisterStaged", "OperandTile", "ScalarFMA", ()),
+    "direct": ("DirectToLds", "OperandTile", "ScalarFMA", ()),
+    "async": ("AsyncCopies", "AsyncOperand", "PipelinedFMA", ("async_copy", "pipelined")),
+}
+
+
+def kernel_source(config: KernelConfig | SumConfig, arch: Arch) -> KernelSource:
     """The source of one kernel for one architecture."""
-    tile = config.tile
-    split = str(config.split).lower()
-    policy = "DirectToLds" if tile.staging == "direct" else "RegisterStaged"
+    if isinstance(config, SumConfig):
+        return _sum_source(config, arch)
+    if isinstance(config.tile, GemvTile):
+        return _gemv_source(config, config.tile, arch)
+    tile, types = config.tile, config.types
+    if isinstance(tile, MfmaTile):
+        policies = _mfma(config, tile, arch)
+    else:
+        policies = _matrix(config, tile, arch) if isinstance(tile, MatrixTile) else _simt(config, tile)
+    args = "ScaledArgs" if config.finish else "GemmArgs"
     code = f"""// {arch.name}, headers {headers_digest()}
-#include "gemm.hpp"
-using namespace cg;
-using A = {_operand(config.a, tile.block_m, tile.block_k, tile.threads)};
-using B = {_operand(config.b, tile.block_n, tile.block_k, tile.threads)};
+{policies}
+{_epilogue(config)}
+CG_KERNEL({tile.threads}, {tile.min_waves}) void {config.name}(const {args} args) {{
+  gemm<{types.operand}, Tile, Compute, Epilogue, {config.batch_rank}, {_flag(config.split)}>(args);
+}}
+"""
+    return KernelSource(config.name, code, compile_options(arch))
+
+
+def _epilogue(config: KernelConfig) -> str:
+    store = f"{config.types.result}, {_store_width(config)}, {_flag(config.c_unit)}"
+    finish = config.finish
+    if finish is None:
+        return f"using Epilogue = DirectStore<{store}>;"
+    activation = f"Activation::k{(finish.activation or 'none').capitalize()}"
+    return f"""#include "scaled.hpp"
+using Epilogue = ScaledStore<{store}, {_flag(finish.scaled)}, {_flag(finish.bias)}, {activation}>;"""
+
+
+def _store_width(config: KernelConfig) -> int:
+    """Columns of C in one store; a lane of MFMA holds 4 next to each other, or 1 in float64."""
+    most = 1 if config.types.accumulate == "f64" else 4
+    return min(config.c_vec, most) if isinstance(config.tile, MfmaTile) else config.c_vec
+
+
+def _simt(config: KernelConfig, tile: Tile) -> str:
+    """The policies of a kernel of ordinary FMAs."""
+    policy, operand, compute, headers = _FMA_POLICIES[tile.staging]
+    includes = "".join(f'#include "{header}.hpp"\n' for header in headers)
+    slices = f", {tile.slices}" if compute == "PipelinedFMA" else ""
+    return f"""#include "gemm.hpp"
+{includes}using namespace cg;
+using A = {_operand(operand, config.a, tile.block_m, tile.block_k, tile.threads)};
+using B = {_operand(operand, config.b, tile.block_n, tile.block_k, tile.threads)};
 using Tile = {policy}<float, A, B, {tile.buffers}>;
-using Compute = ScalarFMA<A, B, {tile.waves_m}, {tile.waves_n}, {tile.lanes_m}, {tile.lanes_n}>;
-using Epilogue = DirectStore<float, {config.c_vec}, {str(config.c_unit).lower()}>;
-CG_KERNEL({tile.threads}, {tile.min_waves}) void {config.name}(const GemmArgs args) {{
-  gemm<float, Tile, Compute, Epilogue, {config.batch_rank}, {split}>(args);
+using Compute = {compute}<A, B, {tile.waves_m}, {tile.waves_n}, {tile.lanes_m}, {tile.lanes_n}{slices}>;"""
+
+
+def _matrix(config: KernelConfig, tile: MatrixTile, arch: Arch) -> str:
+    """The policies of a kernel of matrix instructions."""
+    types = config.types
+    header, atom = {"rdna3": ("wmma_gfx11", "WmmaGfx11"), "rdna4": ("wmma_gfx12", "WmmaGfx12")}[arch.family]
+    policy = "Woven" if tile.schedule == "woven" else "RegisterStaged"
+    return f"""#include "gemm.hpp"
+#include "matrix_compute.hpp"
+#include "matrix_tile.hpp"
+#include "{header}.hpp"
+#include "woven.hpp"
+using namespace cg;
+using A = {_matrix_operand(config.a, tile.block_m, tile, types)};
+using B = {_matrix_operand(config.b, tile.block_n, tile, types)};
+using Tile = {policy}<{types.operand}, A, B, {tile.buffers}>;
+using Compute = MatrixCompute<{atom}<{types.operand}, {types.accumulate}>, A, B, {tile.waves_m}, {tile.waves_n}, \
+{_flag(tile.priority)}>;"""
+
+
+def _mfma(config: KernelConfig, tile: MfmaTile, arch: Arch) -> str:
+    """The policies of a kernel of CDNA's matrix instructions."""
+    types = config.types
+    instruction = f"Mfma<{types.operand}, {tile.instruction}, {INSTRUCTION_BYTES[arch.family][types.operand][0]}>"
+    if config.b.packed:
+        return _packed(config, tile, instruction)
+    direct = tile.direct and all(_can_copy_directly(x, types) for x in (config.a, config.b))
+    compute, header = "MfmaCompute", "mfma"
+    if config.finish is not None and config.finish.blocks:
+        compute, header = "BlockScaledMfma", "block_scaled"
+    return f"""#include "gemm.hpp"
+#include "direct_matrix.hpp"
+#include "matrix_tile.hpp"
+#include "{header}.hpp"
+using namespace cg;
+using A = {_matrix_operand(config.a, tile.block_m, tile, types, direct)};
+using B = {_matrix_operand(config.b, tile.block_n, tile, types, direct)};
+using Tile = {"DirectToLds" if direct else "RegisterStaged"}<{types.operand}, A, B, {tile.buffers}>;
+using Compute = {compute}<{instruction}, A, B, {tile.waves_m}, {tile.waves_n}>;"""
+
+
+def _packed(config: KernelConfig, tile: MfmaTile, instruction: str) -> str:
+    """The policies of a kernel whose operand B is packed."""
+    types = config.types
+    return f"""#include "gemm.hpp"
+#include "matrix_tile.hpp"
+#include "packed.hpp"
+using namespace cg;
+using A = {_matrix_operand(config.a, tile.block_m, tile, types)};
+using B = PackedOperand<{instruction}, {types.operand}, {tile.block_n}, {tile.block_k}, {tile.waves_n}>;
+using Tile = OneStaged<{types.operand}, A, B, {tile.buffers}>;
+using Compute = PackedMfma<{instruction}, A, B, {tile.waves_m}, {tile.waves_n}>;"""
+
+
+def _can_copy_directly(access: OperandAccess, types: Types) -> bool:
+    """Whether an operand can go straight to LDS: K contiguous, in words of 4 bytes at least."""
+    return access.contiguous == "k" and access.unit and not access.wide and access.vec * types.itemsize >= 4
+
+
+def _gemv_source(config: KernelConfig, tile: GemvTile, arch: Arch) -> KernelSource:
+    a, b = config.a, config.b
+    vec_a = a.contiguous == "k" and a.unit and a.vec >= b.vec
+    policies = f"{tile.block_m}, {_contiguous(b)}, {b.vec}, {_flag(b.unit)}, {_flag(vec_a)}, {config.batch_rank}"
+    code = f"""// {arch.name}, headers {headers_digest()}
+#include "gemv.hpp"
+using namespace cg;
+CG_KERNEL(kGemvThreads, 1) void {config.name}(const GemmArgs args) {{
+  gemv<float, {policies}>(args);
+}}
+"""
+    return KernelSource(config.name, code, compile_options(arch))
+
+
+def _sum_source(config: SumConfig, arch: Arch) -> KernelSource:
+    code = f"""// {arch.name}, headers {headers_digest()}
+#include "split_sum.hpp"
+using namespace cg;
+CG_KERNEL(kSumThreads, 1) void {config.name}(const GemmArgs args) {{
+  add_slices<{config.result}, {config.c_vec}, {_flag(config.c_unit)}, {config.batch_rank}>(args);
 }}
 """
     return KernelSource(config.name, code, compile_options(arch))
@@ -69,7 +194,29 @@ def headers_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def _operand(access: OperandAccess, rows: int, depth: int, threads: int) -> str:
-    contiguous = "Contiguous::kK" if access.contiguous == "k" else "Contiguous::kRows"
-    flags = f"{str(access.unit).lower()}, {str(access.wide).lower()}"
-    return f"OperandTile<float, {rows}, {depth}, {contiguous}, {access.vec}, {flags}, {threads}>"
+def _operand(policy: str, access: OperandAccess, rows: int, depth: int, threads: int) -> str:
+    flags = f"{_flag(access.unit)}, {_flag(access.wide)}"
+    return f"{policy}<float, {rows}, {depth}, {_contiguous(access)}, {access.vec}, {flags}, {threads}>"
+
+
+def _matrix_operand(access: OperandAccess, rows: int, tile: MatrixTile, types: Types, direct: bool = False) -> str:
+    if tile.lds == "permuted":
+        layout = f"PermutedRows<{tile.itemsize}, {rows}, {tile.block_k}>"
+    else:
+        pad, group_pad = PADDING[tile.lds]
+        layout = f"PaddedRows<{tile.itemsize}, {rows}, {tile.block_k}, {pad}, {group_pad}>"
+    by_pointer = tile.loads == "pointer" or access.wide
+    loads = f"PointerLoads<{_flag(access.wide)}>" if by_pointer else "BufferLoads"
+    if direct:
+        shape = f"{types.operand}, {rows}, {tile.block_k}, {access.vec}, {_flag(access.whole)}"
+        return f"DirectMatrixTile<{shape}, {loads}, {layout}, {tile.threads}>"
+    shape = f"{types.operand}, {rows}, {tile.block_k}, {_contiguous(access)}, {access.vec}"
+    return f"MatrixTile<{shape}, {_flag(access.unit)}, {_flag(access.whole)}, {loads}, {layout}, {tile.threads}>"
+
+
+def _contiguous(access: OperandAccess) -> str:
+    return "Contiguous::kK" if access.contiguous == "k" else "Contiguous::kRows"
+
+
+def _flag(value: bool) -> str:
+    return str(value).lower()

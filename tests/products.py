@@ -13,14 +13,26 @@ def integers(rng: numpy.random.Generator, *shape: int, high: int = 4) -> numpy.n
 def assert_close(result: numpy.ndarray, a: numpy.ndarray, b: numpy.ndarray) -> None:
     """`result` is a @ b computed in FP32, up to rounding.
 
-    Every one of the K additions rounds the partial sum by at most u = 2**-24 of itself. The errors are independent, so
-    they add up as a random walk: 4 u (|a| @ |b|) for data of mixed sign, and growing with the square root of K where
-    all terms have one sign.
+    Each of the K additions rounds the partial sum by at most u = 2**-24 of itself, and the errors are independent: with
+    probability near 1 they add up to at most 4 sqrt(K) u (|a| @ |b|) (Higham and Mary, "A New Approach to Probabilistic
+    Rounding Error Analysis", SIAM J. Sci. Comput. 41, 2019, theorem 2.4 with lambda = 4).
     """
     a, b = a.astype(numpy.float64), b.astype(numpy.float64)
     k = a.shape[-1]
-    bound = 2.0**-24 * (4 + numpy.sqrt(k) / 2) * (abs(a) @ abs(b))
+    bound = 2.0**-24 * 4 * numpy.sqrt(k) * (abs(a) @ abs(b))
     error = abs(result.astype(numpy.float64) - a @ b)
     worst = numpy.argmax(error - bound)
     where = numpy.unravel_index(worst, error.shape)
     assert (error <= bound).all(), f"K = {k}: error {error[where]:.3g} at {where}, bound {bound[where]:.3g}"
+
+
+def assert_close_16bit(result: numpy.ndarray, a: numpy.ndarray, b: numpy.ndarray) -> None:
+    """`result` is a @ b of 16-bit operands, summed in FP32 as in `assert_close` and rounded once to its own type."""
+    half_ulp = 2.0 ** -(11 if result.dtype == numpy.float16 else 8)  # relative, at most
+    a, b = a.astype(numpy.float64), b.astype(numpy.float64)
+    exact = a @ b
+    sums = 2.0**-24 * 4 * numpy.sqrt(a.shape[-1]) * (abs(a) @ abs(b))
+    bound = sums + half_ulp * (abs(exact) + sums) + 2.0**-25  # the last for subnormal FP16 results
+    error = abs(result.astype(numpy.float64) - exact)
+    where = numpy.unravel_index(numpy.argmax(error - bound), error.shape)
+    assert (error <= bound).all(), f"K = {a.shape[-1]}: error {error[where]:.3g} at {where}, bound {bound[where]:.3g}"

@@ -1,6 +1,7 @@
 // Epilogue: what happens to the accumulators on their way to C.
 #pragma once
 #include "args.hpp"
+#include "element.hpp"
 #include "vec.hpp"
 
 namespace cg {
@@ -9,7 +10,7 @@ namespace cg {
 // allow it. kUnit: columns of C lie next to each other; otherwise their stride is an argument.
 template <class Out, int kVec, bool kUnit>
 struct DirectStore {
-  static_assert(kVec == 1 || kVec == 2 || kVec == 4, "a store moves 1, 2 or 4 elements");
+  static_assert(sizeof(Out) * kVec <= 16, "a store moves at most 16 bytes");
   static_assert(kUnit || kVec == 1, "columns that are apart are stored one by one");
 
   template <class Compute>
@@ -26,7 +27,7 @@ struct DirectStore {
         if (m < args.m && n < args.n) {
           Vec<Out, kVec> out;
 #pragma unroll
-          for (int i = 0; i < kVec; ++i) out[i] = static_cast<Out>(value[j + i]);
+          for (int i = 0; i < kVec; ++i) out[i] = convert<Out>(value[j + i]);
           store<Out, kVec>(kUnit ? line + n : line + n * args.c_n, out);
         }
       }

@@ -17,15 +17,73 @@ struct CheckPolicies {
   static constexpr bool ok = true;
 };
 
+// Whether a TilePolicy puts its loads between the instructions of the ComputePolicy (woven.hpp).
+template <class Tile, class = void>
+struct IsWoven {
+  static constexpr bool value = false;
+};
+template <class Tile>
+struct IsWoven<Tile, decltype(void(Tile::kWoven))> {
+  static constexpr bool value = Tile::kWoven;
+};
+
+// Whether a TilePolicy takes its LDS from what the host sets at launch instead of declaring it (async_copy.hpp).
+template <class Tile, class = void>
+struct Lds {
+  CG_DEVICE typename Tile::Storage& get() {
+    __shared__ typename Tile::Storage lds;
+    return lds;
+  }
+};
+template <class Tile>
+struct Lds<Tile, decltype(void(Tile::storage()))> {
+  CG_DEVICE typename Tile::Storage& get() { return Tile::storage(); }
+};
+
+// Whether a ComputePolicy holds fragments across tiles, and so has to place the barrier itself (pipelined.hpp).
+template <class Compute, class = void>
+struct IsPipelined {
+  static constexpr bool value = false;
+};
+template <class Compute>
+struct IsPipelined<Compute, decltype(void(Compute::kPipelined))> {
+  static constexpr bool value = Compute::kPipelined;
+};
+
+// Whether a ComputePolicy takes more from the arguments than sizes (block_scaled.hpp).
+template <class Compute, class = void>
+struct TakesArgs {
+  static constexpr bool value = false;
+};
+template <class Compute>
+struct TakesArgs<Compute, decltype(void(Compute::kTakesArgs))> {
+  static constexpr bool value = Compute::kTakesArgs;
+};
+
+// The first row of tile `index`. Where an operand says that it fills at least one tile (matrix_tile.hpp), the last tile
+// ends with the operand: it shares rows with the one before, and both store the same numbers there.
+template <class Operand, class = void>
+struct FirstRow {
+  CG_DEVICE int of(int index, int) { return index * Operand::kRows; }
+};
+template <class Operand>
+struct FirstRow<Operand, decltype(void(Operand::kWhole))> {
+  CG_DEVICE int of(int index, int rows) {
+    const int row = index * Operand::kRows;
+    return Operand::kWhole ? min_of(row, rows - Operand::kRows) : row;
+  }
+};
+
 template <class T, class Tile, class Compute, class Epilogue, int kBatchRank, bool kSplit>
 CG_DEVICE void gemm(const GemmArgs& args) {
   static_assert(CheckPolicies<Tile, Compute>::ok, "");
-  __shared__ typename Tile::Storage lds;
+  typename Tile::Storage& lds = Lds<Tile>::get();
 
   const BlockPlace place = place_block<(kBatchRank > 0), kSplit>(args);
   if (!place.active) return;
   const int thread = thread_index();
-  const int row0 = place.tile_m * Compute::kBlockM, col0 = place.tile_n * Compute::kBlockN;
+  const int row0 = FirstRow<typename Tile::A>::of(place.tile_m, args.m);
+  const int col0 = FirstRow<typename Tile::B>::of(place.tile_n, args.n);
   const int k0 = kSplit ? place.split * args.k_slice : 0;
   const int k_length = kSplit ? min_of(args.k - k0, args.k_slice) : args.k;
   const T* a = static_cast<const T*>(args.a) + batch_offset<kBatchRank>(place.batch, args.a_batch, args.batch_size);
@@ -36,17 +94,33 @@ CG_DEVICE void gemm(const GemmArgs& args) {
   Tile tile(lds, k_length, thread);
   tile.a_tile.begin(a, row0, args.m - row0, args.a_m, k0, args.a_k, thread);
   tile.b_tile.begin(b, col0, args.n - col0, args.b_n, k0, args.b_k, thread);
-  const Compute compute(thread);
+  Compute compute(thread);
+  if constexpr (TakesArgs<Compute>::value) compute.take_args(args, row0, col0, thread);
   typename Compute::Accumulator acc;
   Compute::zero(acc);
 
   tile.begin();
+  if constexpr (IsPipelined<Compute>::value) compute.begin(tile);
   for (int t = 0; t < tile.whole; ++t) {
     tile.prefetch(t + 1);
-    compute.multiply(acc, tile.a(t), tile.b(t));
-    tile.commit(t + 1);
+    if constexpr (IsPipelined<Compute>::value) {
+      compute.step(acc, tile, t);
+    } else {
+      if constexpr (IsWoven<Tile>::value) {
+        compute.multiply(acc, tile.a(t), tile.b(t),
+                         [&](auto i) { tile.template weave<i.value, Compute::kInstructions>(); });
+      } else {
+        compute.multiply(acc, tile.a(t), tile.b(t));
+      }
+      tile.commit(t + 1);
+    }
   }
-  compute.multiply(acc, tile.a(tile.whole), tile.b(tile.whole));
+  if constexpr (IsPipelined<Compute>::value) {
+    compute.last_step(acc, tile, tile.whole);
+    compute.gather(acc, lds);
+  } else {
+    compute.multiply(acc, tile.a(tile.whole), tile.b(tile.whole));
+  }
   Compute::settle(acc);
   Epilogue::run(compute, acc, args, c_offset, row0, col0);
 }

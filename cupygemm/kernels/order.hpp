@@ -23,18 +23,32 @@ CG_DEVICE void grouped(int index, const GemmArgs& args, int& tile_m, int& tile_n
   tile_m = first + inside - tile_n * rows;
 }
 
+// CDNA 3 and 4 are made of 8 dies (XCDs) with an L2 cache each, and hand blocks to them in turn. Renumbered, the blocks
+// of a die are consecutive, so that neighbours share its cache. Every number from 0 to blocks - 1 occurs once.
+#if defined(__gfx942__) || defined(__gfx950__)
+constexpr int kDies = 8;
+#else
+constexpr int kDies = 1;
+#endif
+CG_DEVICE int die_order(int index, int blocks) {
+  if constexpr (kDies == 1) return index;
+  const int die = index % kDies, rest = blocks % kDies;
+  return die * (blocks / kDies) + min_of(die, rest) + index / kDies;
+}
+
 // Grid dimension x numbers tiles; y and z together number matrices and K slices, since each of y and z stops at 65,535.
 template <bool kBatched, bool kSplit>
 CG_DEVICE BlockPlace place_block(const GemmArgs& args) {
   BlockPlace p{0, 0, 0, 0, true};
-  grouped(block_x(), args, p.tile_m, p.tile_n);
+  grouped(die_order(block_x(), args.tiles_m * args.tiles_n), args, p.tile_m, p.tile_n);
   if constexpr (kBatched || kSplit) {
     const i64 index = block_y() + static_cast<i64>(block_z()) * args.grid_y;
     p.active = index < static_cast<i64>(args.batches) * args.splits;
     p.batch = static_cast<int>(index);
     if constexpr (kSplit) {
-      p.batch = static_cast<int>(index / args.splits);
-      p.split = static_cast<int>(index - static_cast<i64>(p.batch) * args.splits);
+      // The grid holds fewer than 2^32 layers. AMD GPUs divide in vector registers, where base addresses must not be.
+      p.batch = uniform(static_cast<int>(static_cast<u32>(index) / static_cast<u32>(args.splits)));
+      p.split = uniform(static_cast<int>(index - static_cast<i64>(p.batch) * args.splits));
     }
   }
   return p;

@@ -53,6 +53,23 @@ struct Select<false, A, B> {
   using type = B;
 };
 
+// A loop whose index is a constant in its body: body(Constant<0>()), body(Constant<1>()), ... Registers are arrays that
+// must only ever be indexed by constants, and a long body is not unrolled early enough for the compiler to see that.
+template <int kValue>
+struct Constant {
+  static constexpr int value = kValue;
+};
+template <int kBegin, int kEnd, class Body>
+CG_DEVICE void unrolled(const Body& body) {
+  if constexpr (kEnd - kBegin == 1) {
+    body(Constant<kBegin>());
+  } else if constexpr (kEnd > kBegin) {
+    constexpr int kMiddle = kBegin + (kEnd - kBegin) / 2;
+    unrolled<kBegin, kMiddle>(body);
+    unrolled<kMiddle, kEnd>(body);
+  }
+}
+
 // Wave size is a property of the target, known when the kernel is compiled.
 #if CG_AMD
 #if defined(__GFX9__)
@@ -110,7 +127,7 @@ CG_DEVICE float fma(float x, float y, float z) {
 #if CG_AMD
   return __builtin_fmaf(x, y, z);
 #else
-  return ::fmaf(x, y, z);
+  return __fmaf_ieee_rn(x, y, z);  // keeps denormals whatever -ftz says, which CuPy sets
 #endif
 }
 
@@ -132,6 +149,13 @@ CG_DEVICE void pin(float& x) {
 #endif
 }
 
+#if CG_AMD
+template <class Vector>
+CG_DEVICE void pin(Vector& x) {
+  asm volatile("" : "+v"(x));
+}
+#endif
+
 // Makes the addresses of a loop use the form scalar base + 32-bit vector offset. Seen through, the pair would become a
 // 64-bit vector pointer a load, by loop strength reduction or because the offset was widened outside the loop: two
 // additions and two registers more for each.
@@ -143,6 +167,13 @@ CG_DEVICE void pin_address(GlobalBytes& base, u32& offset) {
 #endif
 }
 CG_DEVICE void pin_address(GlobalBytes&, i64&) {}
+
+// Nothing is scheduled across this point. RDNA alone: on CDNA it keeps the two halves of packed multiply-adds apart.
+CG_DEVICE void schedule_fence() {
+#if CG_AMD
+  if constexpr (kWave == 32) __builtin_amdgcn_sched_barrier(0);
+#endif
+}
 
 // All threads of the block arrive; what they wrote to LDS before is visible after. The fences name LDS alone: ordering
 // global memory too would make every barrier wait for the global loads that were issued early on purpose.

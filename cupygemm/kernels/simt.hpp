@@ -23,6 +23,10 @@ struct ScalarFMA {
                 "the lanes must tile the wave's part exactly");
   static_assert(kThreadM % kGroup == 0 && kThreadN % kGroup == 0, "a thread computes groups of 4 rows and 4 columns");
 
+  // The next fragments are read while the current ones are multiplied. Left alone, the compiler reads those of a whole
+  // tile at once: 197 registers instead of 129 for 128x128x16 on gfx1201, and spills for other tiles.
+  static constexpr int kFenced = 4;
+
   using Four = Vec<float, kGroup>;
   struct Accumulator {
     float v[kThreadM][kThreadN];
@@ -52,15 +56,17 @@ struct ScalarFMA {
 
   // One tile of K. `a` and `b` are K-major LDS tiles (operand.hpp).
   CG_MEMBER void multiply(Accumulator& acc, const float* a, const float* b) const {
+    float x[2][kThreadM], y[2][kThreadN];
+    fragments(x[0], y[0], a, b, 0);
 #pragma unroll
     for (int k = 0; k < kDepth; ++k) {
-      float x[kThreadM], y[kThreadN];
-      fragment<A, kGroupsM, kStrideM>(x, a, row, k);
-      fragment<B, kGroupsN, kStrideN>(y, b, col, k);
+      const int now = k & 1;
+      if (k + 1 < kDepth) fragments(x[now ^ 1], y[now ^ 1], a, b, k + 1);
 #pragma unroll
       for (int i = 0; i < kThreadM; ++i)
 #pragma unroll
-        for (int j = 0; j < kThreadN; ++j) acc.v[i][j] = fma(x[i], y[j], acc.v[i][j]);
+        for (int j = 0; j < kThreadN; ++j) acc.v[i][j] = fma(x[now][i], y[now][j], acc.v[i][j]);
+      if (k % kFenced == kFenced - 1) schedule_fence();
     }
   }
 
@@ -79,6 +85,11 @@ struct ScalarFMA {
   }
 
  private:
+  CG_MEMBER void fragments(float* x, float* y, const float* a, const float* b, int k) const {
+    fragment<A, kGroupsM, kStrideM>(x, a, row, k);
+    fragment<B, kGroupsN, kStrideN>(y, b, col, k);
+  }
+
   // The part of the swizzle below the group stride moves the thread's own rows, the part above it moves whole groups:
   // the first is one XOR per distinct swizzle, kept in a register across the loop, the second is a constant.
   template <class Tile, int kGroups, int kStride>

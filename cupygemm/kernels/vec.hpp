@@ -58,7 +58,8 @@ CG_DEVICE To bit_cast(const From& from) {
 #if CG_AMD
   __builtin_memcpy(&to, &from, sizeof(To));
 #else
-  memcpy(&to, &from, sizeof(To));
+  // NVIDIA's compilers would copy byte by byte, from global memory too.
+  reinterpret_cast<From&>(to) = from;
 #endif
   return to;
 }

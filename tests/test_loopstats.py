@@ -1,0 +1,64 @@
+"""The counting tool, on listings small enough to count by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.static import loopstats
+
+LISTING = """
+	.text
+k:
+	s_load_b64 s[0:1], s[0:1], 0x0
+	v_fma_f32 v9, v9, v9, v9
+.LBB0_1:
+	s_setprio 1
+	v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]
+	s_setprio 0
+	v_dual_fmac_f32 v1, v2, v3 :: v_dual_fmac_f32 v4, v5, v6
+	v_dual_fmac_f32 v1, v2, v3 :: v_dual_mov_b32 v4, v5
+	v_add_nc_u32_e32 v1, 4, v1
+	buffer_load_b128 v[0:3], v4, s[0:3], 0 offen
+	ds_load_b128 v[0:3], v4 offset:16
+	ds_store_b128 v4, v[0:3]
+	s_waitcnt lgkmcnt(0)                    ; a comment
+	s_barrier
+	s_add_i32 s2, s2, 1
+	s_cbranch_scc0 .LBB0_1
+; %bb.2:
+.LBB0_3:
+	global_store_b32 v0, v1, s[0:1]
+	s_cbranch_scc1 .LBB0_3
+	s_endpgm
+.Lfunc_end0:
+	.amdhsa_kernel k
+amdhsa.kernels:
+  - .group_segment_fixed_size: 1024
+    .private_segment_fixed_size: 16
+    .sgpr_count:     12
+    .sgpr_spill_count: 1
+    .vgpr_count:     34
+    .vgpr_spill_count: 2
+    .wavefront_size: 32
+"""
+
+
+def test_counts():
+    found = loopstats().loop_stats(LISTING)
+    assert found.kernel == "k"
+    assert (found.vgprs, found.sgprs, found.spills, found.scratch, found.lds) == (34, 12, 3, 16, 1024)
+    assert found.flops == 2 * 16**3 + 3 * 64
+    assert found.instructions == 11
+    assert found.kinds == {
+        "matrix": 1, "fma": 2, "valu": 1, "global_load": 1, "lds_read": 1, "lds_write": 1, "wait": 1, "barrier": 1,
+        "salu": 1, "branch": 1,
+    }  # fmt: skip
+    assert found.names["v_add_nc_u32"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("", "0 kernels"), (LISTING.replace("s_cbranch_scc0", "s_nop"), "no loop that does arithmetic")]
+)
+def test_nothing_to_count(text, why):
+    with pytest.raises(ValueError, match=why):
+        loopstats().loop_stats(text)

@@ -4,16 +4,20 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-# CuPy for the GPU of this machine: /dev/kfd is the driver of AMD GPUs, nvidia-smi comes with NVIDIA's; without either, the emulated GPU.
+# CuPy for the GPU of this machine: /dev/kfd is the driver of AMD GPUs, nvidia-smi comes with NVIDIA's; else emulated.
 GPU := $(shell if [ -e /dev/kfd ]; then echo rocm; elif command -v nvidia-smi >/dev/null 2>&1; then echo cuda; else echo emulator; fi)
 
-.PHONY: demo test lint format clean
+.PHONY: demo test test-full lint format clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
 
 test: lint
 	$(BIN)/python -m pytest -q -n auto
+
+# Every case of the sweeps, of which `test` takes a sample; about an hour on 2 cores.
+test-full: lint
+	CUPYGEMM_TEST_FULL=1 $(BIN)/python -m pytest -q -n auto
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .

@@ -167,14 +167,17 @@ Results = dict[tuple[str, str], list[Outcome]]
 _INTRODUCTION = """# Mutation proof of the emulator's checkers
 
 One fault at a time is planted in the assembly listings of our kernels, and the result is run on the emulated GPU with
-its checkers on, over some twenty products that are ragged in every way; memory beside the arrays, and between their
-rows, is out of bounds or NaN. The kernels as they are run clean. Made by
+its checkers on, over some fifteen to forty products that are ragged in every way; memory beside the arrays, and
+between their rows, is out of bounds or NaN. The kernels as they are run clean. Made by
 
     {command}
 
 A fault is found by a report of a checker, or by a wrong result; a wait in code that no product reaches, by the analysis
-of all paths (tools/waitflow.py). "Same" are mutants that compute what the kernel computes; the last table says why. The
-share is that of the faults found among those that are not the same.
+of all paths (tools/waitflow.py). "Same" are
+survivors that a rule in tools/mutation.py matches, by instruction, place and kernel; the last table gives its reason.
+The rules were written after seeing the survivors and most are arguments, not proofs: a real miss that matches one goes
+unseen. The share leaves them out, so it is 100 % by construction where nothing is unexplained. Found of all mutants:
+51.9 % of EXEC masks, 56.6 % of bounds checks, 94.2 % of lane mappings, 98.5 % of waits, 100 % of the other kinds.
 
 """
 

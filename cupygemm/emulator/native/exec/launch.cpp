@@ -21,7 +21,8 @@ namespace {
 constexpr u64 kMinWavesPerThread = 32;
 constexpr u8 kLdsGarbage = 0xa5;
 
-template <int L>
+// kWatched: counters or checkers look at each instruction before it runs; they may stop the wave.
+template <int L, bool kWatched>
 void run_wave(Wave<L>& w) {
   const Insn* code = w.launch->kernel->insns;
   const u32 count = w.launch->kernel->insn_count;
@@ -30,22 +31,11 @@ void run_wave(Wave<L>& w) {
     if (w.pc >= count) return trap(w, -1, "execution ran past the end of the code");
     const Insn& i = code[w.pc++];
     w.at = &i;
-    reinterpret_cast<Handler<L>>(i.run)(w, i);
-  } while (w.state == State::kRunning);
-}
-
-template <int L>
-void run_wave_watched(Wave<L>& w) {
-  const Insn* code = w.launch->kernel->insns;
-  const u32 count = w.launch->kernel->insn_count;
-  _mm_setcsr(w.mxcsr_f32);
-  do {
-    if (w.pc >= count) return trap(w, -1, "execution ran past the end of the code");
-    const Insn& i = code[w.pc++];
-    w.at = &i;
-    if (w.launch->count) count_before<L>(w, i);
-    if (w.launch->check && w.state == State::kRunning) check_before<L>(w, i);
-    if (w.state != State::kRunning) return;
+    if constexpr (kWatched) {
+      if (w.launch->count) count_before<L>(w, i);
+      if (w.launch->check && w.state == State::kRunning) check_before<L>(w, i);
+      if (w.state != State::kRunning) return;
+    }
     reinterpret_cast<Handler<L>>(i.run)(w, i);
   } while (w.state == State::kRunning);
 }
@@ -115,7 +105,7 @@ void run_group(Workgroup& group, Arena<L>& arena) {
       if (!runnable(w)) continue;
       progress = true;
       w.state = State::kRunning;
-      launch.check || launch.count ? run_wave_watched(w) : run_wave(w);
+      launch.check || launch.count ? run_wave<L, true>(w) : run_wave<L, false>(w);
       if (w.state == State::kDone) end_wave(group);
       if (launch.stop.load(std::memory_order_relaxed)) return;
     }

@@ -110,10 +110,8 @@ def plan(a: cupy.ndarray, b: cupy.ndarray) -> Plan:
         return Plan(device, None, None, Fallback(f"no kernel of ours for {a.dtype} x {b.dtype} on {device.arch.name}"))
     if shapes.k == 0 or 0 in shapes.result:
         return Plan(device, None, None, Fallback("nothing to multiply: the result is empty or all zeros"))
-    strides = _contiguous_strides(shapes.result)
     layouts = (_contiguous_layout(x.shape) if conversions(x, dtype) else Layout.of(x) for x in (a, b))
-    target = Layout(shapes.result, strides, 16)
-    return make_plan(device, shapes, *layouts, target, types, config.get().batch_invariant)
+    return make_plan(device, shapes, *layouts, _contiguous_layout(shapes.result), types, config.get().batch_invariant)
 
 
 def conversions(x: cupy.ndarray, dtype: numpy.dtype) -> str | None:
@@ -335,8 +333,4 @@ def _warn_once(text: str) -> None:
 
 
 def _contiguous_layout(shape: tuple[int, ...]) -> Layout:
-    return Layout(shape, _contiguous_strides(shape), 16)
-
-
-def _contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(math.prod(shape[d + 1 :]) for d in range(len(shape)))
+    return Layout(shape, tuple(math.prod(shape[d + 1 :]) for d in range(len(shape))), 16)

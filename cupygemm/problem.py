@@ -82,10 +82,6 @@ class GemmProblem:
             count *= extent
         return count
 
-    @property
-    def flops(self) -> int:
-        return 2 * self.m * self.n * self.k * self.batches
-
     def transposed(self) -> GemmProblem:
         """The same numbers as C^T = B^T A^T."""
         flip = dataclasses.replace(self.c, rows=self.c.k, k=self.c.rows)

@@ -1,8 +1,6 @@
 // The epilogue of scaled products: scales, bias, activation, conversion.
 #pragma once
-#include "args.hpp"
-#include "element.hpp"
-#include "vec.hpp"
+#include "epilogue.hpp"
 
 namespace cg {
 
@@ -31,31 +29,15 @@ CG_DEVICE float activate(float x) {
   return x;
 }
 
-// Stores straight from registers, as DirectStore.
+// Scales, bias and activation on the way.
 template <class Out, int kVec, bool kUnit, bool kScaled, bool kBias, Activation kActivation>
 struct ScaledStore {
-  static_assert(sizeof(Out) * kVec <= 16, "a store moves at most 16 bytes");
-
   template <class Compute>
   CG_DEVICE void run(const Compute& compute, const typename Compute::Accumulator& acc, const GemmArgs& base,
                      i64 c_offset, int row0, int col0) {
     const ScaledArgs& args = static_cast<const ScaledArgs&>(base);
-    Out* c = static_cast<Out*>(args.c) + c_offset;
-    compute.for_each(acc, [&](int row, int col, const auto& value) {
-      constexpr int kCount = sizeof(value) / sizeof(value[0]);
-      const int m = row0 + row;
-      Out* line = c + static_cast<i64>(m) * args.c_m;
-#pragma unroll
-      for (int j = 0; j < kCount; j += kVec) {
-        const int n = col0 + col + j;
-        if (m < args.m && n < args.n) {
-          Vec<Out, kVec> out;
-#pragma unroll
-          for (int i = 0; i < kVec; ++i) out[i] = finish(args, value[j + i], m, n + i);
-          store<Out, kVec>(kUnit ? line + n : line + n * args.c_n, out);
-        }
-      }
-    });
+    store_result<Out, kVec, kUnit>(compute, acc, base, c_offset, row0, col0,
+                                   [&](auto sum, int m, int n) { return finish(args, sum, m, n); });
   }
 
  private:

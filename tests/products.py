@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import cupy
 import numpy
+
+
+def place(x: numpy.ndarray, order: str) -> cupy.ndarray:
+    """`x` on the device, row-major or column-major in its last two dimensions."""
+    if order == "col":
+        return cupy.asarray(numpy.ascontiguousarray(x.swapaxes(-1, -2))).swapaxes(-1, -2)
+    return cupy.asarray(x)
 
 
 def integers(rng: numpy.random.Generator, *shape: int, high: int = 4) -> numpy.ndarray:

@@ -15,8 +15,8 @@ from cupygemm.kernel_config import Tile
 from cupygemm.plan import Layout, Plan, Shapes, current_device, prepare
 from cupygemm.problem import F32, simplified
 from tests.conftest import REAL_GPU
-from tests.products import assert_close, integers
-from tests.test_matmul import LAYOUTS, place
+from tests.products import assert_close, integers, place
+from tests.test_matmul import LAYOUTS
 
 SIZES = [(1, 1, 1), (129, 257, 41), (260, 132, 72)]
 

@@ -12,16 +12,9 @@ from hypothesis import strategies as st
 
 import cupygemm
 from tests.conftest import FULL
-from tests.products import assert_close, integers
+from tests.products import assert_close, integers, place
 
 LAYOUTS = ("row-row", "row-col", "col-row", "col-col")
-
-
-def place(x: numpy.ndarray, order: str) -> cupy.ndarray:
-    """`x` on the device, row-major or column-major in its last two dimensions."""
-    if order == "col":
-        return cupy.asarray(numpy.ascontiguousarray(x.swapaxes(-1, -2))).swapaxes(-1, -2)
-    return cupy.asarray(x)
 
 
 def multiply(a: numpy.ndarray, b: numpy.ndarray, layout: str = "row-row") -> numpy.ndarray:

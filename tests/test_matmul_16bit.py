@@ -16,7 +16,7 @@ from cupygemm.dispatch import candidates
 from cupygemm.plan import current_device
 from cupygemm.problem import Types
 from tests.conftest import FULL
-from tests.products import assert_close_16bit
+from tests.products import assert_close_16bit, place
 
 F16, BF16 = numpy.dtype(numpy.float16), numpy.dtype(ml_dtypes.bfloat16)
 DTYPES = (F16, BF16)
@@ -42,13 +42,6 @@ def signs(rng: numpy.random.Generator, dtype: numpy.dtype, *shape: int) -> numpy
 def exact(a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
     """a @ b in the operands' type, by way of exact FP32 sums."""
     return (a.astype(numpy.float32) @ b.astype(numpy.float32)).astype(a.dtype)
-
-
-def place(x: numpy.ndarray, order: str) -> cupy.ndarray:
-    """`x` on the device, row-major or column-major in its last two dimensions."""
-    if order == "col":
-        return cupy.asarray(numpy.ascontiguousarray(x.swapaxes(-1, -2))).swapaxes(-1, -2)
-    return cupy.asarray(x)
 
 
 def multiply(a: numpy.ndarray, b: numpy.ndarray, layout: str = "row-row") -> numpy.ndarray:

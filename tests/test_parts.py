@@ -113,7 +113,7 @@ def test_more_batch_dimensions_than_a_kernel_walks(device):
 
 def test_other_types_beyond_32_bits_are_refused(device):
     """CuPy would hand the size on as a 32-bit integer. No memory is behind these arrays."""
-    one = cupy.zeros(1, numpy.float64)
+    one = cupy.zeros(1, numpy.complex64)
     long = cupy.lib.stride_tricks.as_strided(one, (2**31 + 5, 1), (0, 0))
     with pytest.raises(ValueError, match="2147483653"):
         cupygemm.matmul(long, one[None])

@@ -46,6 +46,11 @@ class Arch:
         return self.family != "nvidia"
 
     @property
+    def unaligned_vectors(self) -> bool:
+        """Whether one instruction moves 16 bytes to and from any address in global memory."""
+        return self.is_amd
+
+    @property
     def simds(self) -> int:
         """SIMD units among which the waves of a block are spread: 4 in a CDNA CU and in an NVIDIA SM, 2 in an RDNA
         CU."""

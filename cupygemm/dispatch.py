@@ -168,15 +168,19 @@ def build(
     k_slice = _k_slice(problem.k, tile, splits)
     splits = -(-problem.k // k_slice)
     target = problem if splits == 1 else into_workspace(problem)
+    unaligned = device.arch.unaligned_vectors
+    c_vec, c_aligned = store_access(target, unaligned)
     config = KernelConfig(
         tile=tile,
-        a=_access(problem.a, problem.m, tile.block_m, problem, tile),
-        b=_access(problem.b, problem.n, tile.block_n, problem, tile),
-        c_vec=store_width(target),
+        a=_access(problem.a, problem.m, tile.block_m, problem, tile, unaligned),
+        b=_access(problem.b, problem.n, tile.block_n, problem, tile, unaligned),
+        c_vec=c_vec,
         c_unit=problem.c.k == 1 or problem.n == 1 or splits > 1,
         batch_rank=len(problem.batch),
         split=splits > 1,
         types=target.types,
+        c_aligned=c_aligned,
+        gathered=c_vec > 1 and gathers_rows(tile, target.types, getattr(tile, "lds_bytes", 0)),
     )
     tiles_m, tiles_n = -(-problem.m // tile.block_m), -(-problem.n // tile.block_n)
     if tiles_m * tiles_n * tile.threads >= 2**32:
@@ -325,13 +329,18 @@ def _group(tiles_m: int, device: Device) -> int:
     return max(1, min(side, tiles_m))
 
 
-def _access(x: Matrix, rows: int, block_rows: int, problem: GemmProblem, tile: Tile | MatrixTile) -> OperandAccess:
-    access = operand_access(x, rows, problem.k, block_rows, tile.block_k, problem.types.itemsize)
+def _access(
+    x: Matrix, rows: int, block_rows: int, problem: GemmProblem, tile: Tile | MatrixTile, unaligned: bool = False
+) -> OperandAccess:
+    access = operand_access(x, rows, problem.k, block_rows, tile.block_k, problem.types.itemsize, unaligned)
     return dataclasses.replace(access, whole=isinstance(tile, MatrixTile) and rows >= block_rows)
 
 
-def operand_access(x: Matrix, rows: int, k: int, block_rows: int, block_k: int, itemsize: int) -> OperandAccess:
-    """How to read an operand of `rows` x `k`: the widest loads that its strides, extents and address allow.
+def operand_access(
+    x: Matrix, rows: int, k: int, block_rows: int, block_k: int, itemsize: int, unaligned: bool = False
+) -> OperandAccess:
+    """How to read an operand of `rows` x `k`: the widest loads that its strides, extents and address allow, or if
+    `unaligned` vectors are allowed, that its extents do.
 
     An index of extent 1 counts as contiguous, since its stride is never used.
     """
@@ -356,7 +365,12 @@ def operand_access(x: Matrix, rows: int, k: int, block_rows: int, block_k: int, 
     contiguous = "k" if along_k == vec and (unit or abs(x.k) <= abs(x.rows)) else "rows"
     reach = (block_rows * abs(x.rows) + block_k * abs(x.k)) * itemsize
     wide = reach >= 2**31 or x.rows < 0 or x.k < 0
-    return OperandAccess("k" if contiguous == "k" else "rows", max(vec, 1), unit, wide)
+    access = OperandAccess("k" if contiguous == "k" else "rows", max(vec, 1), unit, wide)
+    most = 16 // itemsize
+    long_enough = k >= most if contiguous == "k" else rows >= max(block_rows, most)
+    if unaligned and unit and vec < most and long_enough:
+        return dataclasses.replace(access, vec=most, aligned=False)
+    return access
 
 
 def store_width(problem: GemmProblem) -> int:
@@ -372,3 +386,22 @@ def store_width(problem: GemmProblem) -> int:
         if size <= 16 and problem.n % vec == 0 and rows_fit and c.align % size == 0 and batch_align % size == 0:
             return vec
     return 1
+
+
+def gathers_rows(tile: Tile | MatrixTile, types: Types, lds_bytes: int) -> bool:
+    """Whether waves gather rows of C in LDS: where matrix instructions leave short pieces of many rows to a lane,
+    the rows of a wave's part are longer than those, and they fit in LDS."""
+    if not isinstance(tile, MatrixTile) or types.accumulate == "f64":
+        return False
+    height = tile.instruction if isinstance(tile, MfmaTile) else 16
+    row = tile.block_n // tile.waves_n * types.result_itemsize
+    waves = tile.waves_m * tile.waves_n
+    return row >= 64 and waves * height * (row + 16) <= lds_bytes
+
+
+def store_access(problem: GemmProblem, unaligned: bool) -> tuple[int, bool]:
+    """Columns of C that one store moves, and whether they are aligned; as operand_access."""
+    vec, most = store_width(problem), min(8, 16 // problem.types.result_itemsize)
+    if unaligned and problem.c.k == 1 and vec < most <= problem.n:
+        return most, False
+    return vec, True

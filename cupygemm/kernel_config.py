@@ -8,6 +8,7 @@ import typing
 from cupygemm.arch import Arch
 from cupygemm.gemv_tile import GemvTile
 from cupygemm.matrix_tile import MatrixTile
+from cupygemm.naive_tile import NaiveTile
 from cupygemm.problem import F32, Types
 
 Contiguous = typing.Literal["k", "rows"]
@@ -109,10 +110,12 @@ class OperandAccess:
 
     Attributes:
         contiguous: which index has (or is treated as having) the smallest stride: "k", or "rows" (M of A, N of B).
-        vec: elements a load moves, at most 16 bytes. Base address, strides and extent are multiples of it.
+        vec: elements a load moves, at most 16 bytes. Base address, strides and extent are multiples of it, if aligned.
         unit: that index has stride 1. If not, vec is 1.
         wide: offsets inside a tile need 64 bits.
         whole: the operand fills at least one block tile along M (N). Used by MatrixTile alone.
+        aligned: if not, loads are of `vec` elements from any element on, which AMD GPUs can do. Where K is contiguous
+            it has at least `vec` elements; where rows are, the operand is `whole`.
         packed: the operand is B in the order that `preshuffle` makes. Its row stride is that between groups of 16
             columns.
     """
@@ -123,6 +126,7 @@ class OperandAccess:
     wide: bool
     whole: bool = False
     packed: bool = False
+    aligned: bool = True
 
     def __post_init__(self) -> None:
         if self.vec not in (1, 2, 4, 8, 16) or (self.vec > 1 and not self.unit):
@@ -159,13 +163,15 @@ class KernelConfig:
         a, b: access to the operands.
         c_vec: columns of C a store moves; 1 where they are not contiguous.
         c_unit: columns of C are contiguous.
+        gathered: each wave gathers rows of C in LDS before it stores them (kernels/epilogue.hpp).
+        c_aligned: N, the rows and the address of C are multiples of c_vec; if not, stores go to any element.
         batch_rank: batch dimensions the kernel walks, 0 to MAX_BATCH_RANK.
         split: partial products of K slices go to a workspace.
         types: element types.
         finish: scales, bias and activation; None for the plain product.
     """
 
-    tile: Tile | MatrixTile | GemvTile
+    tile: Tile | MatrixTile | GemvTile | NaiveTile
     a: OperandAccess
     b: OperandAccess
     c_vec: int
@@ -174,6 +180,8 @@ class KernelConfig:
     split: bool
     types: Types = F32
     finish: Finish | None = None
+    c_aligned: bool = True
+    gathered: bool = False
 
     @property
     def name(self) -> str:
@@ -182,9 +190,11 @@ class KernelConfig:
         def access(x: OperandAccess) -> str:
             if x.packed:
                 return "packed"
-            return f"{x.contiguous[0]}{x.vec}{'' if x.unit else 's'}{'w' if x.wide else ''}{'f' if x.whole else ''}"
+            flags = "s" * (not x.unit) + "w" * x.wide + "f" * x.whole + "o" * (not x.aligned)
+            return f"{x.contiguous[0]}{x.vec}{flags}"
 
-        tail = f"{'u' if self.c_unit else 's'}{self.c_vec}_r{self.batch_rank}{'_split' if self.split else ''}"
+        store = "g" * self.gathered + ("u" if self.c_unit else "s") + "o" * (not self.c_aligned)
+        tail = f"{store}{self.c_vec}_r{self.batch_rank}{'_split' if self.split else ''}"
         tail += self.finish.name if self.finish else ""
         return f"cupygemm_{self.types.name}_{self.tile.name}_{access(self.a)}_{access(self.b)}_{tail}"
 
@@ -208,8 +218,10 @@ class SumConfig:
         return f"cupygemm_{self.result}_sum_{'u' if self.c_unit else 's'}{self.c_vec}_r{self.batch_rank}"
 
 
-def infeasible(tile: Tile | MatrixTile, arch: Arch, types: Types = F32) -> str | None:
+def infeasible(tile: Tile | MatrixTile | NaiveTile, arch: Arch, types: Types = F32) -> str | None:
     """Why `tile` cannot run on `arch`, or None where it can."""
+    if isinstance(tile, NaiveTile):
+        return None
     if isinstance(tile, MatrixTile):
         return tile.infeasible(arch, types.accumulate)
     if tile.wave != arch.wave:

@@ -2,8 +2,8 @@
 
 FP16 follows AMD's "FP16 GEMM Optimization on AMD RDNA 3 and RDNA 4 Architectures" (ROCm blogs, 2026): eight steps from
 one wave on a 32 x 32 tile to a tile whose loads are woven between its matrix instructions, and the tile that a sweep
-found afterwards. FP32 follows AMD's tutorial on tiling with policies: LDS tiles, register tiles, double buffering, wide
-loads, loads straight to LDS; its first step, without LDS, has no policy here. Every step computes the same product;
+found afterwards. FP32 follows AMD's tutorial on tiling with policies: nothing but threads, LDS tiles, register tiles,
+double buffering, wide loads, room for two waves, loads straight to LDS. Every step computes the same product;
 benchmarks/ladder.py runs, checks and times them.
 """
 
@@ -16,6 +16,7 @@ from cupygemm.arch import Arch
 from cupygemm.dispatch import Decision, operand_access, store_width
 from cupygemm.kernel_config import KernelConfig, OperandAccess, Tile, infeasible
 from cupygemm.matrix_tile import MatrixTile
+from cupygemm.naive_tile import NaiveTile
 from cupygemm.problem import F32, GemmProblem, Matrix, Types
 
 Tutorial = Literal["fp16", "fp32"]
@@ -38,7 +39,7 @@ class Step:
 
     name: str
     title: str
-    tile: Tile | MatrixTile
+    tile: Tile | MatrixTile | NaiveTile
     types: Types
     load: int = 16
     group_m: int = 1
@@ -53,7 +54,7 @@ class Step:
 
 
 def decision(
-    tile: Tile | MatrixTile, problem: GemmProblem, load: int = 16, group_m: int = 1, why: str = "asked for"
+    tile: Tile | MatrixTile | NaiveTile, problem: GemmProblem, load: int = 16, group_m: int = 1, why: str = "asked for"
 ) -> Decision:
     """A given tile for a problem without a batch, whatever the dispatcher would pick; `load` bytes at most at once."""
     size = problem.types.itemsize
@@ -112,6 +113,7 @@ def _fp32(wave: int) -> tuple[Step, ...]:
     double = dataclasses.replace(register, buffers=2)
     direct = dataclasses.replace(double, staging="direct")
     return (
+        Step("fp32-1", "a thread an element, nothing in LDS", NaiveTile(), F32, load=4),
         Step("fp32-2", "tiles in LDS", small, F32, load=4),
         Step("fp32-3", "register tiles", register, F32, load=4),
         Step("fp32-4", "two LDS buffers", double, F32, load=4),

@@ -9,9 +9,9 @@ import dataclasses
 import functools
 
 from cupygemm.arch import Arch
-from cupygemm.dispatch import Decision
+from cupygemm.dispatch import Decision, gathers_rows
 from cupygemm.kernel_config import OperandAccess
-from cupygemm.mfma_tile import INSTRUCTION_BYTES
+from cupygemm.mfma_tile import INSTRUCTION_BYTES, MfmaTile
 from cupygemm.problem import GemmProblem, Matrix, Types
 
 _CHUNK = 16  # bytes a lane reads at a time
@@ -38,7 +38,11 @@ def on_packed(problem: GemmProblem, decision: Decision) -> tuple[GemmProblem, De
     """The same product by the same tile, B being packed: the same sums in the same order."""
     size = problem.types.itemsize
     b = Matrix(_COLUMNS * chunks_of(problem.k, size) * _CHUNK // size, 1, (0,) * len(problem.batch), 16)
-    config = dataclasses.replace(decision.config, b=pack_access(problem.types))
+    tile, config = decision.config.tile, decision.config
+    assert isinstance(tile, MfmaTile)
+    held = tile.buffers * tile.block_m * tile.block_k * size  # LDS: A alone
+    gathered = config.gathered and gathers_rows(tile, config.types, held)
+    config = dataclasses.replace(config, b=pack_access(problem.types), gathered=gathered)
     return dataclasses.replace(problem, b=b), dataclasses.replace(decision, config=config)
 
 

@@ -17,6 +17,7 @@ from cupygemm.gemv_tile import GemvTile
 from cupygemm.kernel_config import KernelConfig, OperandAccess, Staging, SumConfig, Tile
 from cupygemm.matrix_tile import PADDING, MatrixTile
 from cupygemm.mfma_tile import INSTRUCTION_BYTES, MfmaTile
+from cupygemm.naive_tile import NaiveTile
 from cupygemm.problem import Types
 
 KERNELS = pathlib.Path(__file__).parent / "kernels"
@@ -51,6 +52,8 @@ def kernel_source(config: KernelConfig | SumConfig, arch: Arch) -> KernelSource:
         return _sum_source(config, arch)
     if isinstance(config.tile, GemvTile):
         return _gemv_source(config, config.tile, arch)
+    if isinstance(config.tile, NaiveTile):
+        return _naive_source(config, config.tile, arch)
     tile, types = config.tile, config.types
     if isinstance(tile, MfmaTile):
         policies = _mfma(config, tile, arch)
@@ -68,10 +71,11 @@ CG_KERNEL({tile.threads}, {tile.min_waves}) void {config.name}(const {args} args
 
 
 def _epilogue(config: KernelConfig) -> str:
-    store = f"{config.types.result}, {_store_width(config)}, {_flag(config.c_unit)}"
+    flags = f"{_flag(config.c_unit)}, {_flag(config.c_aligned)}, {_flag(config.gathered)}"
+    store = f"Stores<{config.types.result}, {_store_width(config)}, {flags}>"
     finish = config.finish
     if finish is None:
-        return f"using Epilogue = DirectStore<{store}>;"
+        return f"using Epilogue = PlainStore<{store}>;"
     activation = f"Activation::k{(finish.activation or 'none').capitalize()}"
     return f"""#include "scaled.hpp"
 using Epilogue = ScaledStore<{store}, {_flag(finish.scaled)}, {_flag(finish.bias)}, {activation}>;"""
@@ -79,6 +83,8 @@ using Epilogue = ScaledStore<{store}, {_flag(finish.scaled)}, {_flag(finish.bias
 
 def _store_width(config: KernelConfig) -> int:
     """Columns of C in one store; a lane of MFMA holds 4 next to each other, or 1 in float64."""
+    if config.gathered:
+        return config.c_vec
     most = 1 if config.types.accumulate == "f64" else 4
     return min(config.c_vec, most) if isinstance(config.tile, MfmaTile) else config.c_vec
 
@@ -150,7 +156,8 @@ using Compute = PackedMfma<{instruction}, A, B, {tile.waves_m}, {tile.waves_n}>;
 
 def _can_copy_directly(access: OperandAccess, types: Types) -> bool:
     """Whether an operand can go straight to LDS: K contiguous, in words of 4 bytes at least."""
-    return access.contiguous == "k" and access.unit and not access.wide and access.vec * types.itemsize >= 4
+    word = access.unit and access.aligned and access.vec * types.itemsize >= 4
+    return access.contiguous == "k" and word and not access.wide
 
 
 def _gemv_source(config: KernelConfig, tile: GemvTile, arch: Arch) -> KernelSource:
@@ -162,6 +169,17 @@ def _gemv_source(config: KernelConfig, tile: GemvTile, arch: Arch) -> KernelSour
 using namespace cg;
 CG_KERNEL(kGemvThreads, 1) void {config.name}(const GemmArgs args) {{
   gemv<float, {policies}>(args);
+}}
+"""
+    return KernelSource(config.name, code, compile_options(arch))
+
+
+def _naive_source(config: KernelConfig, tile: NaiveTile, arch: Arch) -> KernelSource:
+    code = f"""// {arch.name}, headers {headers_digest()}
+#include "naive.hpp"
+using namespace cg;
+CG_KERNEL({tile.threads}, 1) void {config.name}(const GemmArgs args) {{
+  naive<float, {tile.block_m}, {tile.block_n}>(args);
 }}
 """
     return KernelSource(config.name, code, compile_options(arch))
@@ -196,17 +214,20 @@ def headers_digest() -> str:
 
 def _operand(policy: str, access: OperandAccess, rows: int, depth: int, threads: int) -> str:
     flags = f"{_flag(access.unit)}, {_flag(access.wide)}"
+    if policy == "OperandTile":
+        flags += f", {_flag(access.aligned)}"
     return f"{policy}<float, {rows}, {depth}, {_contiguous(access)}, {access.vec}, {flags}, {threads}>"
 
 
 def _matrix_operand(access: OperandAccess, rows: int, tile: MatrixTile, types: Types, direct: bool = False) -> str:
     if tile.lds == "permuted":
-        layout = f"PermutedRows<{tile.itemsize}, {rows}, {tile.block_k}>"
+        transposed = _flag(access.contiguous == "rows")
+        layout = f"PermutedRows<{tile.itemsize}, {rows}, {tile.block_k}, {transposed}>"
     else:
         pad, group_pad = PADDING[tile.lds]
         layout = f"PaddedRows<{tile.itemsize}, {rows}, {tile.block_k}, {pad}, {group_pad}>"
-    by_pointer = tile.loads == "pointer" or access.wide
-    loads = f"PointerLoads<{_flag(access.wide)}>" if by_pointer else "BufferLoads"
+    by_pointer, aligned = tile.loads == "pointer" or access.wide, _flag(access.aligned)
+    loads = f"PointerLoads<{_flag(access.wide)}, {aligned}>" if by_pointer else f"BufferLoads<{aligned}>"
     if direct:
         shape = f"{types.operand}, {rows}, {tile.block_k}, {access.vec}, {_flag(access.whole)}"
         return f"DirectMatrixTile<{shape}, {loads}, {layout}, {tile.threads}>"

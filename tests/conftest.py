@@ -36,6 +36,7 @@ if not REAL_GPU:
 #: matrix instruction.
 FEW_DEVICES = ("gfx1201", "gfx942")
 ORDINARY = {
+    "test_counted": ("gfx1201", "gfx950"),
     "test_faults": ("gfx1201",),
     "test_fp32_kernels": FEW_DEVICES,
     "test_matmul_16bit": ("gfx1100", "gfx1201"),

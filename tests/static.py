@@ -9,11 +9,14 @@ import subprocess
 import sys
 import tempfile
 import types
+import typing
 
 import pytest
 
 from cupygemm.arch import Arch
+from cupygemm.dispatch import Decision, Device, build
 from cupygemm.kernel_config import KernelConfig
+from cupygemm.problem import GemmProblem
 from cupygemm.source import kernel_source
 
 _TOOLS = pathlib.Path(__file__).parents[1] / "tools"
@@ -41,6 +44,13 @@ def loopstats() -> types.ModuleType:
     sys.modules["loopstats"] = module
     spec.loader.exec_module(module)
     return module
+
+
+def shipped(problem: GemmProblem, tile: typing.Any, arch: Arch) -> KernelConfig:
+    """The kernel that a product gets once the dispatcher has chosen `tile`."""
+    made = build(problem, Device(arch, 64), tile, 1, "asked for")
+    assert isinstance(made, Decision), made
+    return made.config
 
 
 @functools.cache

@@ -101,6 +101,38 @@ def test_operand_access(matrix, rows, k, want):
     assert (access.contiguous, access.vec, access.unit, access.wide) == want
 
 
+@pytest.mark.parametrize(
+    ("matrix", "rows", "k", "want"),
+    [
+        (Matrix(64, 1, (), 16), 64, 64, ("k", 4, True)),
+        (Matrix(65, 1, (), 16), 64, 64, ("k", 4, False)),
+        (Matrix(64, 1, (), 4), 64, 64, ("k", 4, False)),
+        (Matrix(64, 1, (), 16), 64, 62, ("k", 4, False)),
+        (Matrix(64, 1, (3,), 16), 64, 64, ("k", 4, False)),
+        (Matrix(-65, 1, (), 4), 64, 64, ("k", 4, False)),
+        (Matrix(3, 1, (), 16), 64, 3, ("k", 1, True)),
+        (Matrix(1, 65, (), 16), 128, 64, ("rows", 4, False)),
+        (Matrix(1, 65, (), 16), 127, 64, ("rows", 1, True)),
+        (Matrix(64, 2, (), 16), 64, 32, ("k", 1, True)),
+        (Matrix(65, 1, (), 16), 64, 1, ("k", 1, True)),
+        (Matrix(2, 65, (), 16), 1, 64, ("rows", 1, True)),
+    ],
+)
+def test_unaligned_access(matrix, rows, k, want):
+    """Along K, one vector must fit; along rows, the tile."""
+    access = operand_access(matrix, rows, k, 128, 16, 4, unaligned=True)
+    assert (access.contiguous, access.vec, access.aligned) == want
+
+
+def test_unaligned_vectors_are_for_amd_gpus():
+    problem = square(4095, 4095, 4095)
+    amd, nvidia = (decide(problem, Device(arch, 64)).config for arch in (amd_arch("gfx1201"), nvidia_arch("90")))
+    assert (amd.a.vec, amd.b.vec, amd.c_vec) == (4, 4, 4)
+    assert (nvidia.a.vec, nvidia.b.vec, nvidia.c_vec) == (1, 1, 1)
+    assert nvidia.a.aligned
+    assert nvidia.c_aligned
+
+
 def test_the_source_names_arch_headers_and_kernel():
     decision = decide(square(512, 512, 512), GFX1201)
     source = kernel_source(decision.config, GFX1201.arch)

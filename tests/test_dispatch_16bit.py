@@ -45,8 +45,12 @@ def test_types_and_loads(device):
     assert (config.a.vec, config.b.vec, config.c_vec) == (8, 8, 8)
     assert config.a.whole
     assert config.b.whole
-    ragged = choice(100, 4099, 4097, device).config
-    assert (ragged.a.vec, ragged.b.vec, ragged.c_vec) == (1, 1, 1)
+    odd = choice(100, 4099, 4097, device).config
+    assert (odd.a.vec, odd.b.vec, odd.c_vec) == (8, 8, 8)
+    assert (odd.a.aligned, odd.b.aligned, odd.c_aligned) == (False, False, False)
+    narrow = choice(100, 7, 4097, device).config
+    assert (narrow.a.vec, narrow.b.vec, narrow.c_vec) == (8, 1, 1)
+    assert narrow.b.aligned
 
 
 @pytest.mark.parametrize("device", DEVICES, ids=lambda d: d.arch.name)

@@ -13,7 +13,7 @@ from cupygemm.kernel_config import Tile, infeasible
 from cupygemm.ladder import decision
 from cupygemm.problem import F32, GemmProblem, Matrix
 from tests.conftest import FULL
-from tests.static import listing, stats
+from tests.static import listing, shipped, stats
 
 ARCHS = [amd_arch(name) for name in ("gfx1100", "gfx1151", "gfx1201", "gfx942", "gfx950")]
 SIZE = 4096
@@ -42,7 +42,8 @@ def tiles(arch) -> list[Tile]:
 @pytest.mark.parametrize(("layout", "align"), ACCESS if FULL else ACCESS[:2])
 def test_no_scratch_and_no_spills(arch, layout, align):
     for tile in tiles(arch):
-        config = decision(tile, square(layout, align=align)).config
+        config = shipped(square(layout, align=align), tile, arch)
+        assert config.a.aligned == config.b.aligned == config.c_aligned == (align == 16)
         found = stats(config, arch)
         assert found.spills == found.scratch == 0, config.name
         assert found.lds == tile.lds_bytes, config.name

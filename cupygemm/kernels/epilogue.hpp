@@ -6,40 +6,141 @@
 
 namespace cg {
 
-// Stores straight from registers: finish(sum, m, n) makes an element of C of a sum. kVec columns move at once: the host
-// guarantees that N, the row stride and the base allow it. kUnit: columns of C lie next to each other; otherwise their
-// stride is an argument.
-template <class Out, int kVec, bool kUnit, class Compute, class Finish>
-CG_DEVICE void store_result(const Compute& compute, const typename Compute::Accumulator& acc, const GemmArgs& args,
-                            i64 c_offset, int row0, int col0, Finish finish) {
+// How C is written. kVec columns move at once: the host guarantees that N, the row stride and the base allow it, or
+// else says that they are not kAligned. kUnit: columns of C lie next to each other; otherwise their stride is an
+// argument. kThroughLds: each wave gathers rows of its part in LDS first, so that a store covers whole cache lines.
+template <class Out_, int kVec_, bool kUnit_, bool kAligned_, bool kThroughLds_>
+struct Stores {
+  using Out = Out_;
+  static constexpr int kVec = kVec_;
+  static constexpr bool kUnit = kUnit_, kAligned = kAligned_, kThroughLds = kThroughLds_;
   static_assert(sizeof(Out) * kVec <= 16, "a store moves at most 16 bytes");
   static_assert(kUnit || kVec == 1, "columns that are apart are stored one by one");
-  Out* c = static_cast<Out*>(args.c) + c_offset;
+  static_assert(!kThroughLds || kUnit, "gathering rows is for columns that lie next to each other");
+};
+
+// Which bounds the tile of a block needs no check for: no row (column) of it is past the end of C.
+template <bool kRows_, bool kColumns_>
+struct Inside {
+  static constexpr bool kRows = kRows_, kColumns = kColumns_;
+};
+
+// C, as the threads of a block write it.
+template <class Stores, class Inside>
+struct Target {
+  using Out = typename Stores::Out;
+  static constexpr int kVec = Stores::kVec;
+  static constexpr bool kCut = !Stores::kAligned && !Inside::kColumns;  // N may end inside a vector
+  Out* c;
+  i64 c_m, c_n;
+  int rows, columns;
+
+  CG_MEMBER Target(const GemmArgs& args, i64 c_offset)
+      : c(static_cast<Out*>(args.c) + c_offset), c_m(args.c_m), c_n(args.c_n), rows(args.m), columns(args.n) {}
+  CG_MEMBER bool holds(int m, int n) const { return (Inside::kRows || m < rows) && (Inside::kColumns || n < columns); }
+  // The nearest row (column) of C: what is read for places past its end.
+  CG_MEMBER int row(int m) const { return Inside::kRows ? m : min_of(m, rows - 1); }
+  CG_MEMBER int column(int n) const { return Inside::kColumns ? n : min_of(n, columns - 1); }
+
+  CG_MEMBER void put(int m, int n, const Vec<Out, kVec>& x) const {
+    Out* line = c + static_cast<i64>(m) * c_m;
+    if constexpr (Stores::kAligned) {
+      store<Out, kVec>(Stores::kUnit ? line + n : line + n * c_n, x);
+    } else if (!kCut || n + kVec <= columns) {
+      store_unaligned<Out, kVec>(line + n, x);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kVec - 1; ++i)
+        if (n + i < columns) line[n + i] = x[i];
+    }
+  }
+};
+
+// Stores straight from registers.
+template <class Compute, class Target, class Finish>
+CG_DEVICE void store_directly(const Compute& compute, const typename Compute::Accumulator& acc, const Target& target,
+                              int row0, int col0, Finish finish) {
+  constexpr int kVec = Target::kVec;
   compute.for_each(acc, [&](int row, int col, const auto& value) {
     constexpr int kCount = sizeof(value) / sizeof(value[0]);
     const int m = row0 + row;
-    Out* line = c + static_cast<i64>(m) * args.c_m;
 #pragma unroll
     for (int j = 0; j < kCount; j += kVec) {
       const int n = col0 + col + j;
-      if (m < args.m && n < args.n) {
-        Vec<Out, kVec> out;
+      if (!target.holds(m, n)) continue;
+      Vec<typename Target::Out, kVec> out;
 #pragma unroll
-        for (int i = 0; i < kVec; ++i) out[i] = finish(value[j + i], m, n + i);
-        store<Out, kVec>(kUnit ? line + n : line + n * args.c_n, out);
-      }
+      for (int i = 0; i < kVec; ++i) out[i] = finish(value[j + i], m, Target::kCut ? target.column(n + i) : n + i);
+      target.put(m, n, out);
     }
   });
 }
 
+// Stores rows that a wave gathers in its share of LDS: results of an instruction lie in it in short pieces of many
+// rows, each in a cache line of its own. One row of instruction tiles at a time. Writes of 8 bytes meet one other in a
+// bank; reads meet none.
+template <class Compute, class Target, class Finish>
+CG_DEVICE void store_gathered(const Compute& compute, const typename Compute::Accumulator& acc, const Target& target,
+                              int row0, int col0, void* lds, Finish finish) {
+  using Out = typename Target::Out;
+  constexpr int kVec = Target::kVec, kSize = sizeof(Out), kRows = Compute::kTile, kColumns = Compute::kWaveN;
+  constexpr int kPitch = kColumns * kSize + 16, kChunks = kColumns / kVec;
+  constexpr int kWavesN = Compute::kBlockN / kColumns;
+  static_assert(kRows * kChunks % kWave == 0, "the lanes of a wave must share the rows evenly");
+  const int thread = thread_index(), wave = uniform(thread / kWave), lane = thread % kWave;
+  const int wave_row = wave / kWavesN * Compute::kWaveM, wave_col = wave % kWavesN * kColumns;
+  char* own = static_cast<char*>(lds) + wave * (kRows * kPitch);
+  barrier();  // other waves may still read the last tiles
+  compute.for_each(
+      acc,
+      [&](int row, int col, const auto& value) {
+        constexpr int kCount = sizeof(value) / sizeof(value[0]);
+        constexpr int kAtOnce = min_of(kCount, 16 / kSize);
+#pragma unroll
+        for (int j = 0; j < kCount; j += kAtOnce) {
+          Vec<Out, kAtOnce> out;
+#pragma unroll
+          for (int i = 0; i < kAtOnce; ++i)
+            out[i] = finish(value[j + i], target.row(row0 + row), target.column(col0 + col + j + i));
+          store<Out, kAtOnce>(own + (row - wave_row) % kRows * kPitch + (col - wave_col + j) * kSize, out);
+        }
+      },
+      [&](int m) {
+        wave_barrier();
+#pragma unroll
+        for (int i = 0; i < kRows * kChunks / kWave; ++i) {
+          const int piece = lane + i * kWave, row = piece / kChunks, col = piece % kChunks * kVec;
+          const Vec<Out, kVec> x = load<Out, kVec>(own + row * kPitch + col * kSize);
+          const int to_row = row0 + wave_row + m * kRows + row, to_col = col0 + wave_col + col;
+          if (target.holds(to_row, to_col)) target.put(to_row, to_col, x);
+        }
+        wave_barrier();
+      });
+}
+
+// finish(sum, m, n) makes an element of C of a sum.
+template <class Stores, class Inside, class Compute, class Storage, class Finish>
+CG_DEVICE void store_result(const Compute& compute, const typename Compute::Accumulator& acc, const GemmArgs& args,
+                            i64 c_offset, int row0, int col0, Storage& lds, Finish finish) {
+  const Target<Stores, Inside> target(args, c_offset);
+  if constexpr (Stores::kThroughLds) {
+    constexpr int kWaves = Compute::kBlockM / Compute::kWaveM * (Compute::kBlockN / Compute::kWaveN);
+    constexpr int kPitch = Compute::kWaveN * sizeof(typename Stores::Out) + 16;
+    static_assert(kWaves * Compute::kTile * kPitch <= sizeof(Storage), "the rows of all waves must fit in LDS");
+    store_gathered(compute, acc, target, row0, col0, &lds, finish);
+  } else {
+    store_directly(compute, acc, target, row0, col0, finish);
+  }
+}
+
 // Nothing but the conversion to C's type.
-template <class Out, int kVec, bool kUnit>
-struct DirectStore {
-  template <class Compute>
+template <class Stores>
+struct PlainStore {
+  template <class Inside, class Compute, class Storage>
   CG_DEVICE void run(const Compute& compute, const typename Compute::Accumulator& acc, const GemmArgs& args,
-                     i64 c_offset, int row0, int col0) {
-    store_result<Out, kVec, kUnit>(compute, acc, args, c_offset, row0, col0,
-                                   [](auto sum, int, int) { return convert<Out>(sum); });
+                     i64 c_offset, int row0, int col0, Storage& lds) {
+    store_result<Stores, Inside>(compute, acc, args, c_offset, row0, col0, lds,
+                                 [](auto sum, int, int) { return convert<typename Stores::Out>(sum); });
   }
 };
 

@@ -64,10 +64,12 @@ struct TakesArgs<Compute, decltype(void(Compute::kTakesArgs))> {
 // ends with the operand: it shares rows with the one before, and both store the same numbers there.
 template <class Operand, class = void>
 struct FirstRow {
+  static constexpr bool kInside = false;  // whether all rows of a tile exist
   CG_DEVICE int of(int index, int) { return index * Operand::kRows; }
 };
 template <class Operand>
 struct FirstRow<Operand, decltype(void(Operand::kWhole))> {
+  static constexpr bool kInside = Operand::kWhole;
   CG_DEVICE int of(int index, int rows) {
     const int row = index * Operand::kRows;
     return Operand::kWhole ? min_of(row, rows - Operand::kRows) : row;
@@ -122,7 +124,8 @@ CG_DEVICE void gemm(const GemmArgs& args) {
     compute.multiply(acc, tile.a(tile.whole), tile.b(tile.whole));
   }
   Compute::settle(acc);
-  Epilogue::run(compute, acc, args, c_offset, row0, col0);
+  using Bounds = Inside<FirstRow<typename Tile::A>::kInside, FirstRow<typename Tile::B>::kInside>;
+  Epilogue::template run<Bounds>(compute, acc, args, c_offset, row0, col0, lds);
 }
 
 }  // namespace cg

@@ -5,20 +5,24 @@
 
 namespace cg {
 
-// 64-bit offsets for views whose strides are negative or very large, 32-bit ones otherwise.
-template <bool kWide>
+// 64-bit offsets for views whose strides are negative or very large, 32-bit ones otherwise. kAligned: addresses are
+// multiples of what a load moves; otherwise of an element.
+template <bool kWide, bool kAligned_ = true>
 struct PointerLoads {
-  static constexpr bool kBounded = false;
+  static constexpr bool kBounded = false, kAligned = kAligned_;
   using Offset = typename Select<kWide, i64, u32>::type;
   GlobalBytes base;
 
   CG_MEMBER void begin(GlobalBytes from, i64) { base = from; }
   CG_MEMBER void advance(i64 bytes) { base += bytes; }
   template <class T, int kVec>
-  CG_MEMBER Vec<T, kVec> load(Offset lane, Offset uniform) {
-    GlobalBytes from = base;  // pinned in a copy: `base` itself must stay uniform where lanes are masked
-    pin_address(from, lane);
-    return cg::load<T, kVec>(from + uniform + lane);
+  CG_MEMBER Vec<T, kVec> load(Offset& lane, Offset uniform) {
+    pin_offset(lane);
+    if constexpr (kAligned) {
+      return cg::load<T, kVec>(base + uniform + lane);
+    } else {
+      return load_unaligned<T, kVec>(base + uniform + lane);
+    }
   }
 };
 
@@ -26,9 +30,11 @@ struct PointerLoads {
 // A buffer resource descriptor: one instruction takes base, lane offset and uniform offset together, and reads past
 // `bytes` give zero (seed tutorial 001, step 4). The base has 64 bits and moves with the tile, so only a tile's own
 // reach is limited to 32. Whether the hardware counts the uniform offset in its bounds check depends on the generation:
-// nothing here relies on it.
+// nothing here relies on it. Under ROCm such loads may be unaligned as others may (llvm-project pull request 134329),
+// but a vector that straddles `bytes` loses more than what lies past it: without kAligned there is no bound.
+template <bool kAligned_>
 struct BufferLoads {
-  static constexpr bool kBounded = true;
+  static constexpr bool kBounded = kAligned_, kAligned = kAligned_;
   using Offset = u32;
 #if defined(__GFX9__)
   static constexpr u32 kWord3 = 0x00020000;
@@ -40,7 +46,7 @@ struct BufferLoads {
 
   CG_MEMBER void begin(GlobalBytes from, i64 reach) {
     base = from;
-    bytes = static_cast<int>(reach < 0x7fffffff ? reach : 0x7fffffff);
+    bytes = static_cast<int>(kBounded && reach < 0x7fffffff ? reach : 0x7fffffff);
   }
   CG_MEMBER void advance(i64 step) { base += step; }
   template <class T, int kVec>

@@ -1,9 +1,10 @@
 // Where the tile of an operand lies in LDS for matrix instructions: kRows rows, K contiguous, in chunks of 16 bytes,
 // which is what one lane reads and writes at a time.
 //
-// LDS serves 128 bytes a clock, a 128-bit access therefore 8 lanes at a time. Those 8 lanes touch the same chunk of 8
-// consecutive rows (reading fragments), all chunks of a row (copying where K is contiguous) or the same chunk of every
-// eighth row (transposing on the way in). A layout is good if each of these spreads over all banks.
+// LDS serves kLdsLine bytes a clock, a 128-bit access therefore 8 lanes at a time, or 16 on gfx950. Those lanes touch
+// the same chunk of consecutive rows (reading fragments), all chunks of a row (copying where K is contiguous) or the
+// same chunk of every kPack-th row (transposing on the way in). A layout is good if each of these spreads over all
+// banks.
 #pragma once
 #include "prelude.hpp"
 
@@ -37,59 +38,74 @@ struct PaddedRows {
   }
 };
 
-// No padding: chunk c of row r lies where chunk c XOR permutation(r) would.
-template <int kElementBytes, int kRows, int kDepth>
+// No padding: chunk c of row r lies where chunk c XOR permutation(r) would. Where two rows make a line of banks, every
+// kPack-th row would lie in the same half of it: so that kTransposed rows are written without conflicts, the rows of a
+// pair change places in every second 8 * kPack rows.
+template <int kElementBytes, int kRows, int kDepth, bool kTransposed>
 struct PermutedRows {
   static constexpr int kPitch = kDepth * kElementBytes, kChunks = kPitch / kChunkBytes;
   static constexpr int kBytes = kRows * kPitch;
   static_assert((kChunks & (kChunks - 1)) == 0, "the permutation needs a power of two of chunks in a row");
 
-  // Rows that share a line of banks differ in the position within it already.
+  // Rows that share 128 bytes differ in the position within it already.
   static constexpr int kRowsPerLine = max_of(1, 128 / kPitch);
+  static constexpr bool kPairs = kTransposed && kLdsLine == 2 * kPitch;
   CG_DEVICE constexpr int permutation(int row) {
-    return (row / kRowsPerLine ^ row / kRowsPerLine / 8) & (min_of(kChunks, 8) - 1);
+    return (row / kRowsPerLine ^ row / kRowsPerLine / 8) & (min_of(kChunks, kLdsLine / kChunkBytes) - 1);
   }
-  CG_DEVICE constexpr int offset(int row, int chunk) { return row * kPitch + (chunk ^ permutation(row)) * kChunkBytes; }
+  // Where row `row` lies.
+  CG_DEVICE constexpr int place_of(int row) {
+    constexpr int kPack = kChunkBytes / kElementBytes;
+    return kPairs ? row ^ (row / (8 * kPack) & 1) : row;
+  }
+  CG_DEVICE constexpr int offset(int row, int chunk) {
+    return place_of(row) * kPitch + (chunk ^ permutation(row)) * kChunkBytes;
+  }
   CG_DEVICE constexpr int copied_row(int i) { return i; }
-  // The address of (row | rows, chunk | chunks), where neither pair has a bit in common: the permutation is linear over
-  // XOR.
+  // The address of (row | rows, chunk | chunks), where neither pair has a bit in common: the permutation and the
+  // exchange of rows are linear over XOR.
   template <class Byte>
   CG_DEVICE Byte* moved(Byte* tile, int offset, int rows, int chunks) {
-    return tile + (offset ^ (chunks ^ permutation(rows)) * kChunkBytes) + rows * kPitch;
+    const int exchanged = kPairs ? place_of(rows) & 1 : 0, added = kPairs ? rows & ~1 : rows;
+    return tile + (offset ^ ((chunks ^ permutation(rows)) * kChunkBytes + exchanged * kPitch)) + added * kPitch;
   }
 };
 
-// Whether 8 lanes that touch chunk `chunk` of rows first, first + step, ... meet in no bank.
+// Lanes that LDS serves at a time.
+constexpr int kTogether = kLdsLine / kChunkBytes;
+
+// Whether the lanes that touch chunk `chunk` of rows first, first + step, ... meet in no bank.
 template <class Layout>
 CG_DEVICE constexpr bool spreads(int first, int step, int chunk) {
   int taken = 0;
-  for (int i = 0; i < 8; ++i) taken |= 1 << Layout::offset(first + i * step, chunk) / kChunkBytes % 8;
-  return taken == 255;
+  for (int i = 0; i < kTogether; ++i) taken |= 1 << Layout::offset(first + i * step, chunk) / kChunkBytes % kTogether;
+  return taken == (1 << kTogether) - 1;
 }
 
-// The same for all places where fragments are read (consecutive rows from a multiple of 8 on), or where runs of `step`
-// transposed rows are written (every step-th row).
+// The same for all places where fragments are read (consecutive rows from a multiple of 8 or 16 on), or where runs of
+// `step` transposed rows are written (every step-th row).
 template <class Layout>
 CG_DEVICE constexpr bool reads_spread(int rows, int chunks) {
-  for (int row = 0; row < rows; row += 8)
+  for (int row = 0; row < rows; row += kTogether)
     for (int chunk = 0; chunk < chunks; ++chunk)
       if (!spreads<Layout>(row, 1, chunk)) return false;
   return true;
 }
-// And where whole rows are copied, 8 lanes taking 8 chunks.
+// And where whole rows are copied, each lane taking a chunk.
 template <class Layout>
 CG_DEVICE constexpr bool copies_spread(int rows, int chunks) {
-  for (int piece = 0; piece < rows * chunks; piece += 8) {
+  for (int piece = 0; piece < rows * chunks; piece += kTogether) {
     int taken = 0;
-    for (int i = piece; i < piece + 8; ++i)
-      taken |= 1 << Layout::offset(Layout::copied_row(i / chunks), i % chunks) / kChunkBytes % 8;
-    if (taken != 255) return false;
+    for (int i = piece; i < piece + kTogether; ++i)
+      taken |= 1 << Layout::offset(Layout::copied_row(i / chunks), i % chunks) / kChunkBytes % kTogether;
+    if (taken != (1 << kTogether) - 1) return false;
   }
   return true;
 }
 template <class Layout>
 CG_DEVICE constexpr bool transposes_spread(int rows, int chunks, int step) {
-  for (int first = 0; first + 7 * step < rows; first += first % step == step - 1 ? 7 * step + 1 : 1)
+  constexpr int kRest = kTogether - 1;
+  for (int first = 0; first + kRest * step < rows; first += first % step == step - 1 ? kRest * step + 1 : 1)
     for (int chunk = 0; chunk < chunks; ++chunk)
       if (!spreads<Layout>(first, step, chunk)) return false;
   return true;

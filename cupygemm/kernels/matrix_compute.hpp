@@ -81,13 +81,14 @@ struct MatrixCompute {
     });
   }
 
-  // Calls put(row, column, consecutive columns) for every piece of the result this thread holds. One tile after
-  // another: the compiler would rearrange all of them for storing before the first store, and spill.
-  template <class Put>
-  CG_MEMBER void for_each(const Accumulator& acc, Put put) const {
+  // Calls put(row, column, consecutive columns) for every piece of the result this thread holds, and row_done(m) after
+  // those of the m-th row of instruction tiles. One tile after another: the compiler would rearrange all of them for
+  // storing before the first store, and spill.
+  template <class Put, class RowDone = Nothing>
+  CG_MEMBER void for_each(const Accumulator& acc, Put put, RowDone row_done = RowDone()) const {
     const int r = row + Atom::lane_row(lane), c = col + Atom::lane_column(lane);
 #pragma unroll
-    for (int m = 0; m < kTilesM; ++m)
+    for (int m = 0; m < kTilesM; ++m) {
 #pragma unroll
       for (int n = 0; n < kTilesN; ++n) {
         typename Atom::Result out[Atom::kColumns];
@@ -96,6 +97,8 @@ struct MatrixCompute {
         Atom::columns(out, sums, lane);
         put(r + m * kTile, c + n * kTile, out);
       }
+      row_done(m);
+    }
   }
 
  private:

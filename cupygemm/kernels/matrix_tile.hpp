@@ -12,7 +12,8 @@ namespace cg {
 // is kRun consecutive k of kVec neighbouring rows, read row-wise, transposed in registers and written as kVec runs
 // along K: the transposition costs one permutation of bytes for each 32-bit word and no extra pass.
 //
-// kVec, kUnit: as OperandTile. Loads: a load path of global_load.hpp. Layout: one of lds_layout.hpp. kWhole: the
+// kVec, kUnit: as OperandTile, and where the load path is not aligned, K may be any number from kVec on. Loads: a load
+// path of global_load.hpp. Layout: one of lds_layout.hpp. kWhole: the
 // operand has at least kRows rows, and tiles that would stick out are moved inwards (gemm.hpp), so that a tile's rows
 // all exist.
 template <class T, int kRows_, int kDepth_, Contiguous kContiguous, int kVec_, bool kUnit, bool kWhole_, class Loads,
@@ -44,6 +45,8 @@ struct MatrixTile {
   static_assert(kPack % kVec == 0, "a load must be a whole part of a 16-byte chunk");
   static_assert(kRows % kPieceRows == 0, "rows of the tile must be a multiple of the load width");
   static_assert(kUnit || kVec == 1, "only a unit-stride index can be loaded in vectors");
+  static_assert(Loads::kAligned || kAlongK || kWhole,
+                "vectors along rows that end anywhere need a tile whose rows all exist");
 
   using Load = Vec<T, kVec>;
   using Registers = Load[kLoads];
@@ -114,7 +117,8 @@ struct MatrixTile {
   }
 
   // Tile `tile`, of which only the first `depth` are inside. The rest must be zero: garbage times zero may be NaN.
-  CG_MEMBER void fetch_tail(Registers& to, int thread, int tile, int depth) const {
+  CG_MEMBER void fetch_tail(Registers& to, int thread, int tile, int depth) {
+    if constexpr (!Loads::kAligned && kAlongK) return fetch_any_tail(to, thread, tile, depth);
     Loads tail;
     tail.begin(memory.base + tile * advance_bytes, kAlongK && !kWhole ? tail_reach + depth_reach(depth) : 0x7fffffff);
 #pragma unroll
@@ -130,7 +134,9 @@ struct MatrixTile {
 #pragma unroll
     for (int r = 0; r < kPerThread; ++r) {
       if (!has_piece(thread, r)) continue;
-      if constexpr (kAlongK) {
+      if constexpr (kAlongK && kVec == kPack) {
+        store<T, kPack>(place(bytes, thread, r, 0), from[r]);
+      } else if constexpr (kAlongK) {
         Vec<T, kPack> chunk;
 #pragma unroll
         for (int i = 0; i < kPack; ++i) chunk[i] = from[r * kPieceLoads + i / kVec][i % kVec];
@@ -145,11 +151,33 @@ struct MatrixTile {
   }
 
  private:
+  // As fetch_tail, for a depth that may end inside a vector: what would reach past it is read so that it ends there,
+  // and moved down. The base lies a tile lower, for lane offsets must not become negative. All loads come before the
+  // first that is waited for.
+  CG_MEMBER void fetch_any_tail(Registers& to, int thread, int tile, int depth) {
+    Loads tail;
+    tail.begin(memory.base + (tile * advance_bytes - kDepth * kSize), 0x7fffffff);
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      Offset lane = lane_offset(i) + static_cast<Offset>((kDepth - past(depth, thread, i)) * kSize);
+      if (has_piece(thread, i / kPieceLoads)) to[i] = tail.template load<T, kVec>(lane, uniform_offset(i));
+    }
+    schedule_fence();  // otherwise the operands' moves are mixed, and spill
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) to[i] = without_first(to[i], min_of(past(depth, thread, i), kVec));
+  }
+
+  // Elements by which load i would reach past the depth.
+  CG_DEVICE int past(int depth, int thread, int i) {
+    const int k = piece_k(piece_of(thread, kRegular ? 0 : i / kPieceLoads)) + i % kPieceLoads * kVec;
+    return max_of(0, k + kVec - depth);
+  }
+
   // Bytes from the first to the end of the last of `depth` elements along K.
   CG_MEMBER i64 depth_reach(int depth) const {
     return kUnit ? depth * kSize : static_cast<i64>(depth - 1) * load_step + kSize;
   }
-  CG_MEMBER Offset lane_offset(int i) const { return offset[kOffsets == 1 ? 0 : i / kPieceLoads]; }
+  CG_MEMBER Offset& lane_offset(int i) { return offset[kOffsets == 1 ? 0 : i / kPieceLoads]; }
   CG_MEMBER Offset uniform_offset(int i) const {
     return (kOffsets == 1 ? i / kPieceLoads * round_step : 0) + i % kPieceLoads * load_step;
   }

@@ -95,11 +95,12 @@ struct MfmaCompute {
     }
   }
 
-  // Calls put(row, column, consecutive columns) for every piece of the result this lane holds.
-  template <class Put>
-  CG_MEMBER void for_each(const Accumulator& acc, Put put) const {
+  // Calls put(row, column, consecutive columns) for every piece of the result this lane holds, and row_done(m) after
+  // those of the m-th row of instruction tiles.
+  template <class Put, class RowDone = Nothing>
+  CG_MEMBER void for_each(const Accumulator& acc, Put put, RowDone row_done = RowDone()) const {
 #pragma unroll
-    for (int m = 0; m < kTilesM; ++m)
+    for (int m = 0; m < kTilesM; ++m) {
 #pragma unroll
       for (int n = 0; n < kTilesN; ++n) {
         Sums sums = acc.v[m][n];
@@ -112,6 +113,8 @@ struct MfmaCompute {
           put(row + m * kTile, col + n * kTile + g * Instruction::kRunStep, out);
         }
       }
+      row_done(m);
+    }
   }
 
  protected:

@@ -11,12 +11,15 @@ namespace cg {
 enum class Contiguous { kK, kRows };  // which index of the operand has stride 1 in global memory
 
 // kVec: elements a global load moves; the host guarantees that base, strides and the contiguous extent are multiples of
-// it. kUnit: the contiguous index has stride 1. Otherwise (a view strided in both directions) kVec is 1 and the stride
-// is an argument. kWide: offsets inside a tile need 64 bits (huge or negative strides).
-template <class T, int kRows_, int kDepth_, Contiguous kContiguous, int kVec_, bool kUnit, bool kWide, int kThreads>
+// it, or else says that they are not kAligned. Then K has at least kVec elements where it is contiguous, and where rows
+// are, the operand has at least kRows of them, and a tile that would stick out is moved inwards (gemm.hpp). kUnit: the
+// contiguous index has stride 1. Otherwise (a view strided in both directions) kVec is 1 and the stride is an argument.
+// kWide: offsets inside a tile need 64 bits (huge or negative strides).
+template <class T, int kRows_, int kDepth_, Contiguous kContiguous, int kVec_, bool kUnit, bool kWide, bool kAligned,
+          int kThreads>
 struct OperandTile {
   static constexpr int kRows = kRows_, kDepth = kDepth_, kVec = kVec_;
-  static constexpr bool kAlongK = kContiguous == Contiguous::kK;
+  static constexpr bool kAlongK = kContiguous == Contiguous::kK, kWhole = !kAligned && !kAlongK;
   static constexpr int kChunksPerLine = (kAlongK ? kDepth : kRows) / kVec;
   static constexpr int kChunks = kRows * kDepth / kVec;
   static constexpr int kPerThread = (kChunks + kThreads - 1) / kThreads;
@@ -80,19 +83,28 @@ struct OperandTile {
 #pragma unroll
     for (int r = 0; r < kPerThread; ++r) {
       pin_address(base, offset[r]);
-      if (has_chunk(thread, r)) to[r] = load<T, kVec>(base + offset[r]);
+      if (has_chunk(thread, r)) to[r] = read(base + offset[r]);
     }
     base += advance_bytes;
   }
 
   // Tile `tile`, of which only the first `depth` are inside. The rest must be zero in both operands: garbage times zero
-  // may be NaN.
+  // may be NaN. Unaligned vectors along K that would reach past the depth are read so that they end there, and moved
+  // down.
   CG_MEMBER void fetch_tail(Registers& to, int thread, int tile, int depth) const {
     GlobalBytes from = base + tile * advance_bytes;
+    if constexpr (!kAligned && kAlongK) {
+#pragma unroll
+      for (int r = 0; r < kPerThread; ++r)
+        if (has_chunk(thread, r)) to[r] = read(from + offset[r] - past(depth, thread, r) * static_cast<i64>(sizeof(T)));
+#pragma unroll
+      for (int r = 0; r < kPerThread; ++r) to[r] = without_first(to[r], min_of(past(depth, thread, r), kVec));
+      return;
+    }
 #pragma unroll
     for (int r = 0; r < kPerThread; ++r) {
       to[r] = zeros<T, kVec>();
-      if (has_chunk(thread, r) && chunk_k(chunk_of(thread, r)) < depth) to[r] = load<T, kVec>(from + offset[r]);
+      if (has_chunk(thread, r) && chunk_k(chunk_of(thread, r)) < depth) to[r] = read(from + offset[r]);
     }
   }
 
@@ -100,7 +112,7 @@ struct OperandTile {
   // Tiles that go straight to LDS. LDS words fill in the order of the lanes, so each wave takes runs of kWave pieces of
   // kDirect elements, consecutive rows at one k; a piece is 4 elements where memory has them side by side and the
   // target can move 16 bytes.
-  static constexpr int kDirect = !kAlongK && kVec == 4 && kMaxDirectWords == 4 ? 4 : 1;
+  static constexpr int kDirect = !kAlongK && kAligned && kVec == 4 && kMaxDirectWords == 4 ? 4 : 1;
   static constexpr int kRun = kWave * kDirect, kWaves = kThreads / kWave;
   static constexpr int kRuns = kElements / (kRun * kWaves);
   using DirectOffsets = Offset[kRuns];
@@ -140,6 +152,17 @@ struct OperandTile {
       } else {
         store<T, kVec>(lds + k * kRows + row, from[r]);
       }
+    }
+  }
+
+ private:
+  // Elements by which a chunk would reach past the depth.
+  CG_DEVICE int past(int depth, int thread, int r) { return max_of(0, chunk_k(chunk_of(thread, r)) + kVec - depth); }
+  CG_DEVICE Chunk read(GlobalBytes from) {
+    if constexpr (kAligned) {
+      return load<T, kVec>(from);
+    } else {
+      return load_unaligned<T, kVec>(from);
     }
   }
 };

@@ -29,7 +29,7 @@ struct PackedOperand {
     CG_DEVICE constexpr int offset(int, int) { return 0; }
   };
 
-  BufferLoads memory;
+  BufferLoads<true> memory;
   u32 lane_offset;          // of this lane's first chunk, from a tile's first column on
   u32 tile_offset[kTiles];  // of the instruction tiles' first columns, the same in all lanes of a wave
   Words4 fragment[kSteps][kTiles][kPieces];
@@ -51,14 +51,15 @@ struct PackedOperand {
 
   // The fragments of a step of K tile `tile`.
   CG_MEMBER void fetch(int tile, int step) {
-    BufferLoads at = memory;
+    BufferLoads<true> at = memory;
     at.advance(static_cast<i64>(tile) * (kChunks * kRunBytes));
 #pragma unroll
     for (int i = 0; i < kTiles; ++i)
 #pragma unroll
-      for (int p = 0; p < kPieces; ++p)
-        fragment[step][i][p] =
-            bit_cast<Words4>(at.load<u32, 4>(lane_offset + (step * kPieces + p) * kGroups * kRunBytes, tile_offset[i]));
+      for (int p = 0; p < kPieces; ++p) {
+        u32 lane = lane_offset + (step * kPieces + p) * kGroups * kRunBytes;
+        fragment[step][i][p] = bit_cast<Words4>(at.load<u32, 4>(lane, tile_offset[i]));
+      }
   }
 };
 

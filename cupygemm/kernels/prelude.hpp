@@ -53,6 +53,10 @@ struct Select<false, A, B> {
   using type = B;
 };
 
+struct Nothing {
+  CG_MEMBER void operator()(int) const {}
+};
+
 // A loop whose index is a constant in its body: body(Constant<0>()), body(Constant<1>()), ... Registers are arrays that
 // must only ever be indexed by constants, and a long body is not unrolled early enough for the compiler to see that.
 template <int kValue>
@@ -79,6 +83,13 @@ constexpr int kWave = 32;
 #endif
 #else
 constexpr int kWave = 32;
+#endif
+
+// Bytes that LDS serves in a clock: all its banks.
+#if defined(__gfx950__)
+constexpr int kLdsLine = 256;
+#else
+constexpr int kLdsLine = 128;
 #endif
 
 CG_DEVICE constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
@@ -168,10 +179,32 @@ CG_DEVICE void pin_address(GlobalBytes& base, u32& offset) {
 }
 CG_DEVICE void pin_address(GlobalBytes&, i64&) {}
 
+// The same where the base is the same for several loads, each with an offset of its own added to it.
+CG_DEVICE void pin_offset(u32& offset) {
+#if CG_AMD
+  asm volatile("" : "+v"(offset));
+#else
+  (void)offset;
+#endif
+}
+CG_DEVICE void pin_offset(i64&) {}
+
 // Nothing is scheduled across this point. RDNA alone: on CDNA it keeps the two halves of packed multiply-adds apart.
 CG_DEVICE void schedule_fence() {
 #if CG_AMD
   if constexpr (kWave == 32) __builtin_amdgcn_sched_barrier(0);
+#endif
+}
+
+// What a wave wrote to LDS before is there for its other lanes after: LDS serves a wave in order, so that only the
+// compiler has to be told.
+CG_DEVICE void wave_barrier() {
+#if CG_AMD
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront", "local");
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront", "local");
+#else
+  __syncwarp();
 #endif
 }
 

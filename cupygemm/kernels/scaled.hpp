@@ -30,14 +30,15 @@ CG_DEVICE float activate(float x) {
 }
 
 // Scales, bias and activation on the way.
-template <class Out, int kVec, bool kUnit, bool kScaled, bool kBias, Activation kActivation>
+template <class Stores, bool kScaled, bool kBias, Activation kActivation>
 struct ScaledStore {
-  template <class Compute>
+  using Out = typename Stores::Out;
+  template <class Inside, class Compute, class Storage>
   CG_DEVICE void run(const Compute& compute, const typename Compute::Accumulator& acc, const GemmArgs& base,
-                     i64 c_offset, int row0, int col0) {
+                     i64 c_offset, int row0, int col0, Storage& lds) {
     const ScaledArgs& args = static_cast<const ScaledArgs&>(base);
-    store_result<Out, kVec, kUnit>(compute, acc, base, c_offset, row0, col0,
-                                   [&](auto sum, int m, int n) { return finish(args, sum, m, n); });
+    store_result<Stores, Inside>(compute, acc, base, c_offset, row0, col0, lds,
+                                 [&](auto sum, int m, int n) { return finish(args, sum, m, n); });
   }
 
  private:

@@ -76,6 +76,59 @@ CG_DEVICE Vec<T, N> load(GlobalBytes p) {
   using W = typename Words<sizeof(T) * N>::type;
   return bit_cast<Vec<T, N>>(*(const __attribute__((address_space(1))) W*)p);
 }
+
+// The same where only single elements are aligned. Global memory on AMD takes any address (ROCm sets the unaligned
+// access mode, on which the compiler counts), and reads 16 bytes in one instruction all the same.
+template <class T, int N>
+CG_DEVICE Vec<T, N> load_unaligned(GlobalBytes p) {
+  using W = typename Words<sizeof(T) * N>::type;
+  typedef W Loose __attribute__((aligned(sizeof(T))));
+  return bit_cast<Vec<T, N>>(*(const __attribute__((address_space(1))) Loose*)p);
+}
+template <class T, int N>
+CG_DEVICE void store_unaligned(void* p, const Vec<T, N>& x) {
+  using W = typename Words<sizeof(T) * N>::type;
+  typedef W Loose __attribute__((aligned(sizeof(T))));
+  *(__attribute__((address_space(1))) Loose*)p = bit_cast<W>(x);
+}
+
+// A select: between two variables `?:` would be one between their addresses, and keep both in memory.
+CG_DEVICE u32 choose(bool first, u32 x, u32 y) { return first ? x : y; }
+
+// x without its first `n` elements, 0 <= n <= N; zeros follow. Word by word: a shift of 128 bits would become two
+// of 64, and x would be loaded for each.
+template <class T, int N>
+CG_DEVICE Vec<T, N> without_first(const Vec<T, N>& x, int n) {
+  static_assert(sizeof(T) * N == 16, "vectors of four words");
+  using W = Words<16>::type;
+  const W words = bit_cast<W>(x);
+  u32 a = words[0], b = words[1], c = words[2], d = words[3];
+  const u32 bytes = n * sizeof(T);
+  if constexpr (sizeof(T) < 4) {
+    a = __builtin_amdgcn_alignbyte(b, a, bytes);
+    b = __builtin_amdgcn_alignbyte(c, b, bytes);
+    c = __builtin_amdgcn_alignbyte(d, c, bytes);
+    d = __builtin_amdgcn_alignbyte(0, d, bytes);
+  }
+  const bool one = bytes & 4, two = bytes & 8, all = bytes & 16;
+  a = choose(one, b, a), b = choose(one, c, b), c = choose(one, d, c), d = choose(one, 0, d);
+  a = choose(two, c, a), b = choose(two, d, b), c = choose(two, 0, c), d = choose(two, 0, d);
+  const W rest = {a, b, c, d}, none = {0, 0, 0, 0};
+  return bit_cast<Vec<T, N>>(all ? none : rest);
+}
+#else
+template <class T, int N>
+CG_DEVICE Vec<T, N> load_unaligned(GlobalBytes) {
+  static_assert(sizeof(T) == 0, "only AMD GPUs load vectors from any address");
+}
+template <class T, int N>
+CG_DEVICE void store_unaligned(void*, const Vec<T, N>&) {
+  static_assert(sizeof(T) == 0, "only AMD GPUs store vectors to any address");
+}
+template <class T, int N>
+CG_DEVICE Vec<T, N> without_first(const Vec<T, N>& x, int) {
+  return x;
+}
 #endif
 
 template <class T, int N>

@@ -202,6 +202,23 @@ def test_a_wait_that_is_too_weak_is_found(arch):
 
 
 @pytest.mark.parametrize("arch", ARCHS)
+def test_loads_of_a_kind_write_in_order(arch):
+    """A second load into the same register needs no wait, but a read needs one for both."""
+    load = "global_load_dword" if arch.startswith("gfx9") else "global_load_b32"
+    read = "ds_read_b32" if arch.startswith("gfx9") else "ds_load_b32"
+    weak = "s_wait_loadcnt 0x1" if arch == "gfx1201" else "s_waitcnt vmcnt(1)"
+    strong = weak.replace("0x1", "0x0").replace("(1)", "(0)")
+    memory = np.arange(64, dtype=np.uint32)
+    twice = f"{load} v20, v1, s[{BUFFER0}:{BUFFER0 + 1}]\n" * 2
+    use = "\nv_mov_b32_e32 v22, v20"
+    run_registers(arch, twice + strong + use, [], ("v22", 1), buffers=[memory], check=True)
+    with pytest.raises(ExecutorError, match="missing wait: v20 is read before the load of assembly line"):
+        run_registers(arch, twice + weak + use, [], ("v22", 1), buffers=[memory], check=True)
+    with pytest.raises(ExecutorError, match="missing wait: v20 is overwritten before the load"):
+        run_registers(arch, twice + f"{read} v20, v1\n", [], ("v22", 1), buffers=[memory], check=True)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
 def test_scalar_loads_return_in_any_order(arch):
     suffix = "dword" if arch.startswith("gfx9") else "b32"
     weak = "s_wait_kmcnt 0x1" if arch == "gfx1201" else "s_waitcnt lgkmcnt(1)"
@@ -482,3 +499,31 @@ def test_a_report_says_where():
     report = str(caught.value)
     for piece in ("kernel k", "assembly line", "workgroup (0, 0, 0)", "wave ", "lane "):
         assert piece in report
+
+
+UNALIGNED = (
+    COMMON
+    + """
+typedef int i2 __attribute__((ext_vector_type(2), aligned(1)));
+KERNEL(64) void k(const char* in, int* out) {
+  const i2 x = *(const i2*)(in + 8 * TID + 2);
+  out[TID] = x[0] + x[1];
+}"""
+)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_vector_memory_may_be_unaligned(arch):
+    """ROCm sets the mode for it, and clang joins loads and stores on the strength of that."""
+    data, out = np.arange(64 * 8 + 8, dtype=np.uint8), np.zeros(64, np.int32)
+    Kernel.from_hip(UNALIGNED, arch).launch(1, 64, data, out, check=True)
+    np.testing.assert_array_equal(out, data[2:514].view(np.int32).reshape(64, 2).sum(1, dtype=np.int32))
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_misaligned_scalar_load(arch):
+    load = "s_load_dword" if arch.startswith("gfx9") else "s_load_b32"
+    wait = "s_wait_kmcnt 0x0" if arch == "gfx1201" else "s_waitcnt lgkmcnt(0)"
+    body = f"s_add_u32 s{BUFFER0}, s{BUFFER0}, 2\n{load} s60, s[{BUFFER0}:{BUFFER0 + 1}], 0x0\n{wait}"
+    with pytest.raises(ExecutorError, match="misaligned scalar load"):
+        run_registers(arch, body, [], ("v1", 1), buffers=[np.zeros(64, np.uint32)], check=True)

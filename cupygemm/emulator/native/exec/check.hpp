@@ -108,6 +108,7 @@ struct WaveCheck {
   u8 state[kRegisters + 1];  // the last is none's, and always 0
   u32 origin[kRegisters];    // where undefined bits came from: assembly line + 1, or 0 for a register never written
   bool scc_undefined;
+  bool rewritten;  // a register has been the destination of several loads in flight
   Queue queue;
 };
 

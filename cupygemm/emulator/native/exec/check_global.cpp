@@ -240,6 +240,9 @@ void check_global_access(Wave<L>& w, const Insn& i, const Plan& p) {
   alignas(64) u8 in_range[L];
   if (m.space == Space::kScalar) {
     const u64 address = scalar_address(w, i);
+    if (address % 4)
+      return trap(w, -1, "misaligned scalar load: the two low bits of 0x%llx are ignored",
+                  static_cast<unsigned long long>(address));
     if (find_region(*w.launch, i.line, address, address + m.bytes)) touch(w, p, -1, address, m.bytes, nullptr);
     return;
   }
@@ -258,8 +261,6 @@ void check_global_access(Wave<L>& w, const Insn& i, const Plan& p) {
   for (u64 mask = active(w); mask && w.state == State::kRunning; mask &= mask - 1) {
     const int l = __builtin_ctzll(mask);
     if (!in_range[l] || !find_region(*w.launch, i.line, a[l], a[l] + in_range[l])) continue;
-    if (m.bytes > 4 && a[l] % 4)
-      return trap(w, l, "misaligned access: %u bytes at 0x%llx", m.bytes, static_cast<unsigned long long>(a[l]));
     touch(w, p, l, a[l], in_range[l], data);
   }
 }

@@ -98,7 +98,10 @@ void check_before(Wave<L>& w, const Insn& i) {
     return;
   if (p.flow == Flow::kNone && i.waits != ~0ull) return apply_wait(w, i.waits);
   const u8 read = states_of(c.state, p.read, p.reads), written = states_of(c.state, p.write, p.writes);
-  if ((read | written) & kPending) return report_pending(w, p);
+  if ((read | written) & kPending) {
+    report_pending(w, p);
+    if (w.state != State::kRunning) return;
+  }
   // Clang lets short blocks run with no lane active, stores included, but not this: it would read lane 0, which is not
   // there.
   if (p.first_lane && active(w) == 0) return trap(w, -1, "EXEC is 0: v_readfirstlane_b32 has no lane to read");

@@ -65,11 +65,12 @@ Flow bitwise_flow(const char* name) {
 
 // No operand is a part of a register, or comes from another lane.
 bool whole_dwords(const Insn& i) {
+  const auto part = [](const Operand& o) { return o.sdwa || (o.mods & kHigh) || o.type == Type::kB16; };
   for (int n = 0; n < i.nsrc; n++) {
-    if (i.src[n].sdwa || (i.src[n].mods & kHigh)) return false;
+    if (part(i.src[n])) return false;
   }
   for (int n = 0; n < i.ndst; n++) {
-    if (i.dst[n].sdwa || (i.dst[n].mods & kHigh)) return false;
+    if (part(i.dst[n])) return false;
   }
   return i.dpp == Dpp::kNone;
 }

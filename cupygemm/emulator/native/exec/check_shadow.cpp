@@ -103,6 +103,7 @@ void init_values(Wave<L>& w, const emu_kernel_desc& k) {
   memset(c.state, 0, sizeof c.state);
   memset(c.origin, 0, sizeof c.origin);
   c.scc_undefined = false;
+  c.rewritten = false;
   const u64 lanes = present(w);
   const auto undefine = [&](u32 first, u32 count) {
     for (u32 r = first; r < first + count && r < u32{Wave<L>::kVgprs}; r++) {

@@ -30,7 +30,13 @@ void complete(Wave<L>& w, Record& r, u8 counters) {
   in_flight(wave_check(w).queue, r, r.counters & counters, ~0u);
   r.counters &= ~counters;
   if (r.counters) return;
-  set_pending(wave_check(w), *r.plan, false);
+  WaveCheck<L>& c = wave_check(w);
+  set_pending(c, *r.plan, false);
+  if (c.rewritten) {
+    for (u32 n = 0; n < c.queue.count; n++) {
+      if (c.queue.at(n).counters) set_pending(c, *c.queue.at(n).plan, true);
+    }
+  }
   if (r.lds == LdsUse::kDirect) {
     end_direct(w, r.footprint[0]);
     stamp(w, r);
@@ -110,6 +116,29 @@ void push_record(Wave<L>& w, const Insn& i, const Plan& p, const Footprint* foot
   set_pending(c, p, true);
 }
 
+bool overlap(const Plan& x, const Plan& y) {
+  for (u32 n = 0; n < x.writes; n++) {
+    for (u32 k = 0; k < y.writes; k++) {
+      if (x.write[n].first < y.write[k].first + u32{y.write[k].count} &&
+          y.write[k].first < x.write[n].first + u32{x.write[n].count})
+        return true;
+    }
+  }
+  return false;
+}
+
+// Loads of one counter write their registers in the order of issue: the last one's stay. The compiler counts on that.
+bool in_order(Queue& q, const Plan& p) {
+  if (p.memory.access != Access::kLoad || p.unordered) return false;
+  for (u32 n = 0; n < q.count; n++) {
+    const Record& r = q.at(n);
+    const bool alike = r.plan->memory.access == Access::kLoad && r.plan->counters == p.counters && !r.plan->unordered;
+    if (r.counters && !alike && overlap(*r.plan, p)) return false;
+  }
+  return true;
+}
+
+// Reports an instruction that reads or writes registers of an access in flight.
 template <int L>
 void report_pending(Wave<L>& w, const Plan& p) {
   WaveCheck<L>& c = wave_check(w);
@@ -123,6 +152,10 @@ void report_pending(Wave<L>& w, const Plan& p) {
   };
   u32 reg = find(p.read, p.reads);
   const bool read = reg != kRegisters;
+  if (!read && in_order(c.queue, p)) {
+    c.rewritten = true;
+    return;
+  }
   if (!read) reg = find(p.write, p.writes);
   for (u32 n = 0; n < c.queue.count; n++) {
     const Record& r = c.queue.at(n);

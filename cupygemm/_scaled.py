@@ -59,8 +59,9 @@ def scaled_matmul(
 
     Args:
         a: array of shape (..., M, K): int8, or a float8 view of ml_dtypes.
-        b: array of shape (K, N) of the same type. Fastest where K is contiguous: `w.T` of a weight (N, K). Or
-            what `preshuffle` made of it, which the GPU must multiply as it is, and without block scales.
+        b: array of shape (K, N) of the same type, or of another float8 type. Fastest where K is contiguous: `w.T` of a
+            weight (N, K). Or what `preshuffle` made of it, which the GPU must multiply as it is, and without block
+            scales.
         scale_a: a number or an array of size 1; float32 of shape (..., M, 1), one a row; or float8_e8m0fnu (or uint8)
             of shape (..., M, K / 32), one for every 32 numbers along K (gfx950's instructions apply these; elsewhere
             the operands become bfloat16 first). None: 1.
@@ -75,7 +76,7 @@ def scaled_matmul(
         Array of shape (..., M, N). Sums run in FP32, in int32 for int8.
 
     Raises:
-        TypeError: operands of other or of different types; a float8 flavour that the GPU cannot represent exactly.
+        TypeError: operands of other types, or int8 with float8; a float8 flavour that the GPU cannot represent exactly.
         ValueError: shapes that do not fit.
     """
     a, b = _operands(a, b)
@@ -84,8 +85,8 @@ def scaled_matmul(
     exact = a.dtype == numpy.int8 and scale_a is None and scale_b is None and bias is None and activation is None
     dtype = _result_dtype(out_dtype, out, exact)
     device = current_device(cupy.cuda.runtime.getDevice())
-    route = _route(device.arch, a.dtype)
-    if isinstance(b, Packed) and (route.convert or _is_blocks(scale_a) or _is_blocks(scale_b)):
+    route, second = _route(device.arch, a.dtype), _route(device.arch, b.dtype)
+    if isinstance(b, Packed) and (second.convert or _is_blocks(scale_a) or _is_blocks(scale_b)):
         raise TypeError("block scales are applied to the numbers, which a packed operand does not let one do")
     words = None
     if _is_blocks(scale_a) or _is_blocks(scale_b):
@@ -94,15 +95,17 @@ def scaled_matmul(
             words = (_words(codes[0]), _words(codes[1].T))
         else:
             a, b = _apply_blocks(a, codes[0], k, -1), _apply_blocks(b, codes[1], k, 0)
-            route = _Route("bf16", None, "")
+            route = second = _Route("bf16", None, "")
         scale_a, scale_b = None, None
     elif route.convert == "widen":
         a, b = _wide(a), _wide(b)
     row, column = _scale(scale_a, a.shape[0], "scale_a", -1), _scale(scale_b, n, "scale_b", 0)
     if route.convert == "halve":
-        a, b = halved_to_fnuz(a), halved_to_fnuz(b)
-        row *= numpy.float32(4.0)
-    types = Types(route.operand, "i32" if route.operand == "i8" else "f32", _RESULTS[dtype.name])
+        a, row = halved_to_fnuz(a), row * numpy.float32(2.0)
+    if second.convert == "halve":
+        b, row = halved_to_fnuz(b), row * numpy.float32(2.0)
+    mixed = second.operand if second.operand != route.operand else None
+    types = Types(route.operand, "i32" if route.operand == "i8" else "f32", _RESULTS[dtype.name], mixed)
     scales = None if exact or words else (row, column)
     result = _finish(device, types, a, b, scales, bias, activation, dtype, words)
     result = result.reshape(*lead, m, n)
@@ -196,8 +199,8 @@ def _operands(a: Any, b: Any) -> tuple[cupy.ndarray, cupy.ndarray | Packed]:
         packed = what == "b" and isinstance(x, Packed)
         if not (packed or isinstance(x, cupy.ndarray)) or x.dtype.name not in FORMATS:
             raise TypeError(f"{what} must be a cupy.ndarray of {', '.join(FORMATS)}, not {_kind(x)}")
-    if a.dtype != b.dtype:
-        raise TypeError(f"a is {a.dtype.name}, b is {b.dtype.name}: they must be of one type")
+    if a.dtype != b.dtype and "int8" in (a.dtype.name, b.dtype.name):
+        raise TypeError(f"a is {a.dtype.name}, b is {b.dtype.name}: int8 is multiplied with int8 alone")
     if a.ndim < 2 or b.ndim != 2 or a.shape[-1] != b.shape[0]:
         raise ValueError(f"shapes {a.shape} and {b.shape} do not fit: a is (..., M, K), b is (K, N)")
     return a, b

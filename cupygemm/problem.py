@@ -22,11 +22,13 @@ class Types:
         operand: of A and B.
         accumulate: of the running sums.
         result: of C.
+        second: of B where it is another format of as many bytes than A's.
     """
 
     operand: str = "f32"
     accumulate: str = "f32"
     result: str = "f32"
+    second: str | None = None
 
     @property
     def itemsize(self) -> int:
@@ -42,7 +44,8 @@ class Types:
         """The operands' type; accumulators and result too where they are not the usual ones."""
         usual = {"i8": "i32", "f64": "f64"}.get(self.operand, "f32")
         sums = "" if self.accumulate == usual else f"_acc{self.accumulate}"
-        return f"{self.operand}{sums}{'' if self.result == self.operand else f'_to_{self.result}'}"
+        operands = self.operand + (f"_{self.second}" if self.second else "")
+        return f"{operands}{sums}{'' if self.result == self.operand else f'_to_{self.result}'}"
 
 
 F32 = Types()

@@ -116,14 +116,14 @@ using namespace cg;
 using A = {_matrix_operand(config.a, tile.block_m, tile, types)};
 using B = {_matrix_operand(config.b, tile.block_n, tile, types)};
 using Tile = {policy}<{types.operand}, A, B, {tile.buffers}>;
-using Compute = MatrixCompute<{atom}<{types.operand}, {types.accumulate}>, A, B, {tile.waves_m}, {tile.waves_n}, \
+using Compute = MatrixCompute<{atom}<{_elements(types)}, {types.accumulate}>, A, B, {tile.waves_m}, {tile.waves_n}, \
 {_flag(tile.priority)}>;"""
 
 
 def _mfma(config: KernelConfig, tile: MfmaTile, arch: Arch) -> str:
     """The policies of a kernel of CDNA's matrix instructions."""
     types = config.types
-    instruction = f"Mfma<{types.operand}, {tile.instruction}, {INSTRUCTION_BYTES[arch.family][types.operand][0]}>"
+    instruction = f"Mfma<{_elements(types)}, {tile.instruction}, {INSTRUCTION_BYTES[arch.family][types.operand][0]}>"
     if config.b.packed:
         return _packed(config, tile, instruction)
     direct = tile.direct and all(_can_copy_directly(x, types) for x in (config.a, config.b))
@@ -139,6 +139,11 @@ using A = {_matrix_operand(config.a, tile.block_m, tile, types, direct)};
 using B = {_matrix_operand(config.b, tile.block_n, tile, types, direct)};
 using Tile = {"DirectToLds" if direct else "RegisterStaged"}<{types.operand}, A, B, {tile.buffers}>;
 using Compute = {compute}<{instruction}, A, B, {tile.waves_m}, {tile.waves_n}>;"""
+
+
+def _elements(types: Types) -> str:
+    """What an instruction multiplies."""
+    return f"Mixed<{types.operand}, {types.second}>" if types.second else types.operand
 
 
 def _packed(config: KernelConfig, tile: MfmaTile, instruction: str) -> str:

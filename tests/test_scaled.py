@@ -99,6 +99,26 @@ def test_against_float64_of_the_dequantised(device, fmt, layout):
         assert (abs(got - (left @ right + bias)) <= 2.0**-22 * (4 + k**0.5) * size).all()
 
 
+@pytest.mark.parametrize("formats", [("e4m3", "e5m2"), ("e5m2", "e4m3")], ids="-".join)
+def test_operands_of_two_formats(device, formats):
+    """Every code of each operand's own format, then sums in every layout and tile size."""
+    first, second = map(native, formats)
+    a = numpy.zeros((256, 32), numpy.uint8)
+    a[CODES, CODES % 32] = CODES
+    one = numpy.ones((32, 16), numpy.float32)
+    got = cupygemm.scaled_matmul(view(a, first), view(one.astype(second), second), out_dtype=numpy.float32).get()
+    numpy.testing.assert_array_equal(got, numpy.repeat(CODES.view(first).astype(numpy.float32)[:, None], 16, 1))
+    got = cupygemm.scaled_matmul(view(one.T.astype(first), first), view(a.T, second), out_dtype=numpy.float32).get()
+    numpy.testing.assert_array_equal(got, numpy.repeat(CODES.view(second).astype(numpy.float32)[None], 16, 0))
+    rng = numpy.random.default_rng(5)
+    for m, n, k in ((70, 90, 150), (5, 300, 33), (260, 270, 140)):
+        x, y = rng.integers(-3, 4, (m, k)).astype(first), rng.integers(-3, 4, (k, n)).astype(second)
+        got = cupygemm.scaled_matmul(view(x, first), view(y, second), 0.5, out_dtype=numpy.float32).get()
+        numpy.testing.assert_array_equal(got, 0.5 * (x.astype(numpy.float32) @ y.astype(numpy.float32)))
+    with pytest.raises(TypeError, match="int8 is multiplied with int8 alone"):
+        cupygemm.scaled_matmul(view(a, first), view(a.T, numpy.int8))
+
+
 @pytest.mark.parametrize("activation", FUNCTIONS)
 @pytest.mark.parametrize("out", [numpy.float32, numpy.float16, ml_dtypes.bfloat16], ids=lambda d: d.__name__)
 def test_activations_and_their_tails(device, activation, out):
@@ -183,5 +203,5 @@ def test_wrong_arguments(device):
         cupygemm.scaled_matmul(x, x, bias=cupy.zeros(5, numpy.float32))
     with pytest.raises(TypeError, match="int32"):
         cupygemm.scaled_matmul(x, x, out_dtype=numpy.int32)
-    with pytest.raises(TypeError, match="one type"):
+    with pytest.raises(TypeError, match="int8 alone"):
         cupygemm.scaled_matmul(x, cupy.zeros((4, 4), numpy.int8))

@@ -28,6 +28,10 @@ struct Float8 {
 using e4m3 = Float8<3>;
 using e5m2 = Float8<2>;
 
+// What an instruction multiplies where A and B have different formats.
+template <class A, class B>
+struct Mixed {};
+
 template <class Out, class In>
 struct Convert {
   CG_DEVICE Out from(In x) { return static_cast<Out>(x); }

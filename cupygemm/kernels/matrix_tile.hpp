@@ -160,6 +160,8 @@ struct MatrixTile {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       Offset lane = lane_offset(i) + static_cast<Offset>((kDepth - past(depth, thread, i)) * kSize);
+      // Taken apart, the constant would go into the instruction and leave a negative offset, which is out of bounds.
+      pin_offset(lane);
       if (has_piece(thread, i / kPieceLoads)) to[i] = tail.template load<T, kVec>(lane, uniform_offset(i));
     }
     schedule_fence();  // otherwise the operands' moves are mixed, and spill

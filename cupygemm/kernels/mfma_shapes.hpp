@@ -94,6 +94,23 @@ template <>
 struct Mfma<e5m2, 32, 8> : MfmaShape<Int8x8, float, 32, 8> {
   CG_DEVICE Sums multiply(In x, In y, Sums c) { return __builtin_amdgcn_mfma_f32_32x32x16_bf8_bf8(x, y, c, 0, 0, 0); }
 };
+// B comes first (mfma.hpp).
+template <>
+struct Mfma<Mixed<e4m3, e5m2>, 16, 8> : MfmaShape<Int8x8, float, 16, 8> {
+  CG_DEVICE Sums multiply(In x, In y, Sums c) { return __builtin_amdgcn_mfma_f32_16x16x32_bf8_fp8(x, y, c, 0, 0, 0); }
+};
+template <>
+struct Mfma<Mixed<e4m3, e5m2>, 32, 8> : MfmaShape<Int8x8, float, 32, 8> {
+  CG_DEVICE Sums multiply(In x, In y, Sums c) { return __builtin_amdgcn_mfma_f32_32x32x16_bf8_fp8(x, y, c, 0, 0, 0); }
+};
+template <>
+struct Mfma<Mixed<e5m2, e4m3>, 16, 8> : MfmaShape<Int8x8, float, 16, 8> {
+  CG_DEVICE Sums multiply(In x, In y, Sums c) { return __builtin_amdgcn_mfma_f32_16x16x32_fp8_bf8(x, y, c, 0, 0, 0); }
+};
+template <>
+struct Mfma<Mixed<e5m2, e4m3>, 32, 8> : MfmaShape<Int8x8, float, 32, 8> {
+  CG_DEVICE Sums multiply(In x, In y, Sums c) { return __builtin_amdgcn_mfma_f32_32x32x16_fp8_bf8(x, y, c, 0, 0, 0); }
+};
 #endif
 
 #if defined(__gfx950__)
@@ -132,19 +149,25 @@ struct Mfma<i8, 32, 16> : MfmaShape<Int8x16, int, 32, 16> {
 // The instructions that take any mixture of 8-, 6- and 4-bit formats, by type codes. Scales of zero select the form
 // without block scales.
 template <class T>
-constexpr int kFormatCode = __is_same(T, e5m2) ? 1 : 0;
+struct Formats {
+  static constexpr int kA = __is_same(T, e5m2) ? 1 : 0, kB = kA;
+};
+template <class A, class B>
+struct Formats<Mixed<A, B>> {
+  static constexpr int kA = Formats<A>::kA, kB = Formats<B>::kA;
+};
 
 template <class T>
 struct Mfma<T, 16, 32> : MfmaShape<Float8x32, float, 16, 32> {
   using Base = MfmaShape<Float8x32, float, 16, 32>;
   CG_DEVICE typename Base::Sums multiply(Float8x32 x, Float8x32 y, typename Base::Sums c) {
-    return __builtin_amdgcn_mfma_scale_f32_16x16x128_f8f6f4(x, y, c, kFormatCode<T>, kFormatCode<T>, 0, 0, 0, 0);
+    return __builtin_amdgcn_mfma_scale_f32_16x16x128_f8f6f4(x, y, c, Formats<T>::kB, Formats<T>::kA, 0, 0, 0, 0);
   }
   // With the E8M0 scales in byte kByte of x_scale and y_scale.
   template <int kByte>
   CG_DEVICE typename Base::Sums multiply_scaled(Float8x32 x, Float8x32 y, typename Base::Sums c, int x_scale,
                                                 int y_scale) {
-    return __builtin_amdgcn_mfma_scale_f32_16x16x128_f8f6f4(x, y, c, kFormatCode<T>, kFormatCode<T>, kByte, x_scale,
+    return __builtin_amdgcn_mfma_scale_f32_16x16x128_f8f6f4(x, y, c, Formats<T>::kB, Formats<T>::kA, kByte, x_scale,
                                                             kByte, y_scale);
   }
 };
@@ -152,13 +175,13 @@ template <class T>
 struct Mfma<T, 32, 32> : MfmaShape<Float8x32, float, 32, 32> {
   using Base = MfmaShape<Float8x32, float, 32, 32>;
   CG_DEVICE typename Base::Sums multiply(Float8x32 x, Float8x32 y, typename Base::Sums c) {
-    return __builtin_amdgcn_mfma_scale_f32_32x32x64_f8f6f4(x, y, c, kFormatCode<T>, kFormatCode<T>, 0, 0, 0, 0);
+    return __builtin_amdgcn_mfma_scale_f32_32x32x64_f8f6f4(x, y, c, Formats<T>::kB, Formats<T>::kA, 0, 0, 0, 0);
   }
   // With the E8M0 scales in byte kByte of x_scale and y_scale.
   template <int kByte>
   CG_DEVICE typename Base::Sums multiply_scaled(Float8x32 x, Float8x32 y, typename Base::Sums c, int x_scale,
                                                 int y_scale) {
-    return __builtin_amdgcn_mfma_scale_f32_32x32x64_f8f6f4(x, y, c, kFormatCode<T>, kFormatCode<T>, kByte, x_scale,
+    return __builtin_amdgcn_mfma_scale_f32_32x32x64_f8f6f4(x, y, c, Formats<T>::kB, Formats<T>::kA, kByte, x_scale,
                                                            kByte, y_scale);
   }
 };

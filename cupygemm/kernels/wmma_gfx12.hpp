@@ -17,6 +17,9 @@ typedef float F32x8 __attribute__((ext_vector_type(8)));
 typedef int I32x2 __attribute__((ext_vector_type(2)));
 typedef int I32x8 __attribute__((ext_vector_type(8)));
 
+using E4m3E5m2 = Mixed<e4m3, e5m2>;
+using E5m2E4m3 = Mixed<e5m2, e4m3>;
+
 template <class T, class Sum>
 struct WmmaGfx12 {
   static constexpr int kTile = 16;
@@ -37,13 +40,15 @@ struct WmmaGfx12 {
                                                            I32x2{(int)a[0], (int)a[1]}, d, false);
       d = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(true, I32x2{(int)b[2], (int)b[3]}, true,
                                                            I32x2{(int)a[2], (int)a[3]}, d, false);
-    } else if constexpr (__is_same(T, e4m3) || __is_same(T, e5m2)) {
+    } else if constexpr (__is_same(T, e4m3) || __is_same(T, e5m2) || __is_same(T, E4m3E5m2) || __is_same(T, E5m2E4m3)) {
       const I32x2 x[2] = {{(int)b[0], (int)b[1]}, {(int)b[2], (int)b[3]}};
       const I32x2 y[2] = {{(int)a[0], (int)a[1]}, {(int)a[2], (int)a[3]}};
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         if constexpr (__is_same(T, e4m3)) d = __builtin_amdgcn_wmma_f32_16x16x16_fp8_fp8_w32_gfx12(x[i], y[i], d);
         if constexpr (__is_same(T, e5m2)) d = __builtin_amdgcn_wmma_f32_16x16x16_bf8_bf8_w32_gfx12(x[i], y[i], d);
+        if constexpr (__is_same(T, E4m3E5m2)) d = __builtin_amdgcn_wmma_f32_16x16x16_bf8_fp8_w32_gfx12(x[i], y[i], d);
+        if constexpr (__is_same(T, E5m2E4m3)) d = __builtin_amdgcn_wmma_f32_16x16x16_fp8_bf8_w32_gfx12(x[i], y[i], d);
       }
     } else if constexpr (__is_same(T, f16)) {
       const F16x8 x = bit_cast<F16x8>(b), y = bit_cast<F16x8>(a);

@@ -32,14 +32,17 @@ if not REAL_GPU:
     cupygemm.emulator.activate(*ARCHS, check=os.environ.get("CUPYGEMM_TEST_CHECK", "0") != "0")
 
 
-#: What an ordinary run takes of the suites that compile many kernels: one device of each wave size, or of each kind of
-#: matrix instruction.
+#: What an ordinary run takes of suites, and of tests, that compile many kernels: one device of each wave size, or of
+#: each kind of matrix instruction.
 FEW_DEVICES = ("gfx1201", "gfx942")
 ORDINARY = {
     "test_counted": ("gfx1201", "gfx950"),
     "test_faults": ("gfx1201",),
     "test_fp32_kernels": FEW_DEVICES,
+    "test_matmul::test_ragged_around_tile_edges": FEW_DEVICES,
     "test_matmul_16bit": ("gfx1100", "gfx1201"),
+    "test_matmul_16bit::test_all_small_sizes": ("gfx1201",),
+    "test_parts": FEW_DEVICES,
     "test_patch": FEW_DEVICES,
     "test_profile": FEW_DEVICES,
     "test_recall": FEW_DEVICES,
@@ -59,7 +62,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     def wanted(item: pytest.Item) -> bool:
         device = item.callspec.params.get("device") if hasattr(item, "callspec") else None
-        return FULL or CHOSEN or device is None or device in ORDINARY.get(item.path.stem, DEVICES)
+        suite = item.path.stem
+        devices = ORDINARY.get(f"{suite}::{getattr(item, 'originalname', '')}", ORDINARY.get(suite, DEVICES))
+        return FULL or CHOSEN or device is None or device in devices
 
     if not all(map(wanted, items)):
         config.hook.pytest_deselected(items=[item for item in items if not wanted(item)])

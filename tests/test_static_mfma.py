@@ -18,8 +18,9 @@ from cupygemm.kernel_config import Finish, KernelConfig
 from cupygemm.ladder import decision
 from cupygemm.mfma_tile import MfmaTile
 from cupygemm.packing import pack_access
-from cupygemm.problem import GemmProblem, Matrix, Types
+from cupygemm.problem import Types
 from tests.static import listing, shipped, stats
+from tools.figures import square
 
 GFX90A, GFX942, GFX950 = (amd_arch(name) for name in ("gfx90a", "gfx942", "gfx950"))
 F16, BF16, FP8 = Types("f16", "f32", "f16"), Types("bf16", "f32", "bf16"), Types("e4m3", "f32", "bf16")
@@ -30,12 +31,6 @@ SIZE = 8192
 def config_of(tile: MfmaTile, types: Types, layout: str) -> KernelConfig:
     """A tile's kernel for a large product; "r" operands are row-major, "c" column-major."""
     return decision(tile, square(types, layout, SIZE)).config
-
-
-def square(types: Types, layout: str, size: int) -> GemmProblem:
-    a, b = ((size, 1) if order == "r" else (1, size) for order in layout)
-    matrices = Matrix(*a, (), 16), Matrix(b[1], b[0], (), 16), Matrix(size, 1, (), 16)
-    return GemmProblem(size, size, size, (), *matrices, types)
 
 
 def largest(arch: Arch, types: Types) -> MfmaTile:

@@ -10,9 +10,10 @@ from cupygemm.arch import Arch, amd_arch
 from cupygemm.dispatch import candidates
 from cupygemm.kernel_config import KernelConfig
 from cupygemm.ladder import Step, decision, steps
-from cupygemm.problem import GemmProblem, Matrix, Types
+from cupygemm.problem import Types
 from tests.conftest import FULL
 from tests.static import listing, shipped, stats
+from tools.figures import square
 
 # An ordinary run leaves gfx1151 out, whose figures are those of gfx1100.
 ARCHS = [amd_arch(name) for name in ("gfx1100", "gfx1151", "gfx1201")[:: 1 if FULL else 2]]
@@ -21,21 +22,13 @@ F16 = Types("f16", "f32", "f16")
 FP16_STEPS = {step.name: step for step in steps("fp16")}
 
 
-def square(types: Types, layout: str, size: int = SIZE) -> GemmProblem:
-    """A large product; "r" operands are row-major, "c" column-major."""
-    a, b = ((size, 1) if order == "r" else (1, size) for order in layout)
-    return GemmProblem(
-        size, size, size, (), Matrix(*a, (), 16), Matrix(b[1], b[0], (), 16), Matrix(size, 1, (), 16), types
-    )
-
-
 def largest(arch: Arch, layout: str, types: Types = F16) -> KernelConfig:
-    return shipped(square(types, layout), candidates(arch, types)[0].tile, arch)
+    return shipped(square(types, layout, SIZE), candidates(arch, types)[0].tile, arch)
 
 
 def of_step(name: str) -> KernelConfig:
     step: Step = FP16_STEPS[name]
-    return step.decision(square(step.types, "rc")).config
+    return step.decision(square(step.types, "rc", SIZE)).config
 
 
 def waves_per_simd(config: KernelConfig, arch: Arch) -> int:
@@ -70,7 +63,7 @@ def test_every_tile_of_the_table(arch, layout, operand):
     if operand == "bf16" and layout == "cc":
         pytest.skip("moves data as f16 does")
     for candidate in candidates(arch, types):
-        config = shipped(square(types, layout), candidate.tile, arch)
+        config = shipped(square(types, layout, SIZE), candidate.tile, arch)
         found = stats(config, arch)
         assert found.spills == found.scratch == 0, config.name
         assert found.lds == candidate.tile.lds_bytes, config.name
@@ -103,7 +96,7 @@ def test_steps_7_and_8_of_the_tutorial(arch, name, lds, waves, gfx11, gfx12):
 @pytest.mark.parametrize("arch", ARCHS, ids=lambda a: a.name)
 def test_step_8_with_fp32_accumulators(arch):
     types = Types("f16", "f32", "f16")
-    config = decision(FP16_STEPS["fp16-8"].tile, square(types, "rc")).config
+    config = decision(FP16_STEPS["fp16-8"].tile, square(types, "rc", SIZE)).config
     found = stats(config, arch)
     assert found.spills == found.scratch == 0
     if arch.name == "gfx1201":

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from cupygemm import launch
 from cupygemm.arch import Arch
 from cupygemm.emulator.executor import ExecutorError
 from cupygemm.emulator.listing import Listing, parse_listing
 from cupygemm.emulator.program import INSN_BYTES, Program, assemble, create_kernel, kernel_facts
+from cupygemm.gemv_tile import GemvTile
 from cupygemm.kernel_config import KernelConfig, SumConfig
 from tests.static import listing
 from tools.mutate import Mutant
@@ -55,14 +58,19 @@ class Case:
     """A shipped kernel and the launches that try it.
 
     Attributes:
-        more: launches for what `runs` do not tell from the kernel.
+        make_more: makes `more`.
     """
 
     arch: Arch
     config: KernelConfig | SumConfig
     threads: int
     runs: tuple[Run, ...]
-    more: tuple[Run, ...] = ()
+    make_more: Callable[[], tuple[Run, ...]] = tuple
+
+    @functools.cached_property
+    def more(self) -> tuple[Run, ...]:
+        """Launches for what `runs` do not tell from the kernel."""
+        return self.make_more()
 
     @property
     def listing(self) -> str:
@@ -81,18 +89,53 @@ class Case:
         """`verdict` of the launches in `more`."""
         return self._verdict(self.more, self._program(mutant))
 
-    def trapped(self, text: str) -> bool:
-        """Whether any launch of the listing `text`, which is this kernel's with instructions added, gets to an s_trap.
-        The added instructions may use registers that the kernel does not have."""
+    def trap(self, text: str, more: bool = True) -> int | None:
+        """Line, counted from 0, of the s_trap of the listing `text` that a launch gets to first, or None. `text` is
+        this kernel's listing with instructions added, which may use registers that the kernel does not have."""
         program = assemble(parse_listing(text), opcode_index(), target=self.arch.name)
         if program.unknown:
             raise ValueError(f"{self.arch.name} does not know {', '.join(program.unknown)}")
-        return "s_trap" in self._verdict(self.runs + self.more, program, check=False)
+        report = self._verdict(self.runs, program, check=False)
+        if not report and more:
+            report = self._verdict(self.more, program, check=False)
+        if not report:
+            return None
+        found = re.search(r"assembly line (\d+): s_trap", report)
+        if found is None:
+            raise ValueError(f"the probe changes the kernel: {report}")
+        return int(found[1]) - 1
+
+    @property
+    def argument_words(self) -> dict[int, tuple[str, int, int]]:
+        """By byte offset in the argument block, of each 32-bit word: its name, and its bounds as a signed number."""
+        found: dict[int, tuple[str, int, int]] = {}
+        for name, (dtype, offset, *_) in (launch.SCALED_ARGS.fields or {}).items():
+            for at in range(offset, offset + dtype.itemsize, 4):
+                least = 1 if dtype == np.int32 else -(2**31)
+                found[at] = name, 0 if name == "batch_size" else least, 2**31 - 1
+        return found | self._stride_words() if isinstance(self.config, KernelConfig) else found
+
+    def _stride_words(self) -> dict[int, tuple[str, int, int]]:
+        """Of strides along which a tile reaches less than 2**31 bytes (dispatch.operand_access)."""
+        found: dict[int, tuple[str, int, int]] = {}
+        config, tile = self.config, self.config.tile
+        if isinstance(tile, GemvTile):
+            return found
+        for name, access, extent in (
+            ("a_m", config.a, tile.block_m),
+            ("a_k", config.a, tile.block_k),
+            ("b_n", config.b, tile.block_n),
+            ("b_k", config.b, tile.block_k),
+        ):
+            offset = launch.SCALED_ARGS.fields[name][1]
+            if not access.wide and not access.packed:
+                found |= {offset: (name, 0, 2**31 // (extent * config.types.itemsize)), offset + 4: (name, 0, 0)}
+        return found
 
     def _verdict(self, runs: tuple[Run, ...], program: Program, check: bool = True) -> str:
         facts = kernel_facts(self.decoded[0], self.config.name, self.arch.name)
         if not check:
-            facts = dataclasses.replace(facts, vgprs=256, sgprs=104)
+            facts = dataclasses.replace(facts, vgprs=256, agprs=256, sgprs=104)
         handle = create_kernel(executor(), program, facts)
         try:
             for run in runs:

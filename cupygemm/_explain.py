@@ -10,7 +10,7 @@ import numpy
 from cupygemm._matmul import conversions, plan
 from cupygemm.kernel_config import KernelConfig, OperandAccess
 from cupygemm.launch import grid
-from cupygemm.source import compile_options
+from cupygemm.source import columns_stored, compile_options
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +50,7 @@ class Explanation:
                 f"tile     {tile.summary}",
                 f"A        {_access(self.config.a, 'M', self.config.types.itemsize)}",
                 f"B        {_access(self.config.b, 'N', self.config.types.itemsize)}",
+                f"C        {_stores(self.config)}",
                 f"launch   grid {self.grid}, {self.block} threads a block",
                 f"options  {' '.join(self.options)}",
             ]
@@ -86,7 +87,14 @@ def explain(a: cupy.ndarray, b: cupy.ndarray) -> Explanation:
 
 def _access(access: OperandAccess, rows: str, itemsize: int) -> str:
     index, bits = "K" if access.contiguous == "k" else rows, 8 * itemsize * access.vec
-    return f"{index}-contiguous, {bits}-bit loads" if access.unit else f"strided in {rows} and K, {bits}-bit loads"
+    order = f"{index}-contiguous" if access.unit else f"strided in {rows} and K"
+    return f"{order}, {bits}-bit loads{'' if access.aligned else ', unaligned'}"
+
+
+def _stores(config: KernelConfig) -> str:
+    bits = 8 * config.types.result_itemsize * columns_stored(config)
+    how = ", rows gathered in LDS" if config.gathered else ""
+    return f"{bits}-bit stores{'' if config.c_aligned else ', unaligned'}{how}"
 
 
 def _replay(a: cupy.ndarray, b: cupy.ndarray) -> str | None:

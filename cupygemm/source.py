@@ -72,7 +72,7 @@ CG_KERNEL({tile.threads}, {tile.min_waves}) void {config.name}(const {args} args
 
 def _epilogue(config: KernelConfig) -> str:
     flags = f"{_flag(config.c_unit)}, {_flag(config.c_aligned)}, {_flag(config.gathered)}"
-    store = f"Stores<{config.types.result}, {_store_width(config)}, {flags}>"
+    store = f"Stores<{config.types.result}, {columns_stored(config)}, {flags}>"
     finish = config.finish
     if finish is None:
         return f"using Epilogue = PlainStore<{store}>;"
@@ -81,7 +81,7 @@ def _epilogue(config: KernelConfig) -> str:
 using Epilogue = ScaledStore<{store}, {_flag(finish.scaled)}, {_flag(finish.bias)}, {activation}>;"""
 
 
-def _store_width(config: KernelConfig) -> int:
+def columns_stored(config: KernelConfig) -> int:
     """Columns of C in one store; a lane of MFMA holds 4 next to each other, or 1 in float64."""
     if config.gathered:
         return config.c_vec

@@ -31,27 +31,25 @@ struct Target {
   using Out = typename Stores::Out;
   static constexpr int kVec = Stores::kVec;
   static constexpr bool kCut = !Stores::kAligned && !Inside::kColumns;  // N may end inside a vector
+  const GemmArgs& args;
   Out* c;
-  i64 c_m, c_n;
-  int rows, columns;
 
-  CG_MEMBER Target(const GemmArgs& args, i64 c_offset)
-      : c(static_cast<Out*>(args.c) + c_offset), c_m(args.c_m), c_n(args.c_n), rows(args.m), columns(args.n) {}
-  CG_MEMBER bool holds(int m, int n) const { return (Inside::kRows || m < rows) && (Inside::kColumns || n < columns); }
+  CG_MEMBER Target(const GemmArgs& args, i64 c_offset) : args(args), c(static_cast<Out*>(args.c) + c_offset) {}
+  CG_MEMBER bool holds(int m, int n) const { return (Inside::kRows || m < args.m) && (Inside::kColumns || n < args.n); }
   // The nearest row (column) of C: what is read for places past its end.
-  CG_MEMBER int row(int m) const { return Inside::kRows ? m : min_of(m, rows - 1); }
-  CG_MEMBER int column(int n) const { return Inside::kColumns ? n : min_of(n, columns - 1); }
+  CG_MEMBER int row(int m) const { return Inside::kRows ? m : min_of(m, args.m - 1); }
+  CG_MEMBER int column(int n) const { return Inside::kColumns ? n : min_of(n, args.n - 1); }
 
-  CG_MEMBER void put(int m, int n, const Vec<Out, kVec>& x) const {
-    Out* line = c + static_cast<i64>(m) * c_m;
+  CG_MEMBER Out* line(int m) const { return c + static_cast<i64>(m) * args.c_m; }
+  CG_MEMBER void put(Out* line, int n, const Vec<Out, kVec>& x) const {
     if constexpr (Stores::kAligned) {
-      store<Out, kVec>(Stores::kUnit ? line + n : line + n * c_n, x);
-    } else if (!kCut || n + kVec <= columns) {
+      store<Out, kVec>(Stores::kUnit ? line + n : line + n * args.c_n, x);
+    } else if (!kCut || n + kVec <= args.n) {
       store_unaligned<Out, kVec>(line + n, x);
     } else {
 #pragma unroll
       for (int i = 0; i < kVec - 1; ++i)
-        if (n + i < columns) line[n + i] = x[i];
+        if (n + i < args.n) line[n + i] = x[i];
     }
   }
 };
@@ -64,14 +62,16 @@ CG_DEVICE void store_directly(const Compute& compute, const typename Compute::Ac
   compute.for_each(acc, [&](int row, int col, const auto& value) {
     constexpr int kCount = sizeof(value) / sizeof(value[0]);
     const int m = row0 + row;
+    typename Target::Out* line = target.line(m);
 #pragma unroll
     for (int j = 0; j < kCount; j += kVec) {
       const int n = col0 + col + j;
-      if (!target.holds(m, n)) continue;
-      Vec<typename Target::Out, kVec> out;
+      if (target.holds(m, n)) {
+        Vec<typename Target::Out, kVec> out;
 #pragma unroll
-      for (int i = 0; i < kVec; ++i) out[i] = finish(value[j + i], m, Target::kCut ? target.column(n + i) : n + i);
-      target.put(m, n, out);
+        for (int i = 0; i < kVec; ++i) out[i] = finish(value[j + i], m, Target::kCut ? target.column(n + i) : n + i);
+        target.put(line, n, out);
+      }
     }
   });
 }
@@ -112,7 +112,7 @@ CG_DEVICE void store_gathered(const Compute& compute, const typename Compute::Ac
           const int piece = lane + i * kWave, row = piece / kChunks, col = piece % kChunks * kVec;
           const Vec<Out, kVec> x = load<Out, kVec>(own + row * kPitch + col * kSize);
           const int to_row = row0 + wave_row + m * kRows + row, to_col = col0 + wave_col + col;
-          if (target.holds(to_row, to_col)) target.put(to_row, to_col, x);
+          if (target.holds(to_row, to_col)) target.put(target.line(to_row), to_col, x);
         }
         wave_barrier();
       });

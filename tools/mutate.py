@@ -192,6 +192,8 @@ def _other_constant(operation: str, value: int) -> int | None:
         return value & (value - 1)
     if operation.startswith(("lsh", "bfe", "add_lshl")):
         return (value + 1 if value < 31 else value - 1) if value < 64 else None  # s_bfe packs two numbers
+    if operation == "or" and value == 0x400000:  # makes a NaN quiet, which sums are
+        return None
     return value + (value & -value) if value else 1
 
 

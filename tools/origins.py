@@ -55,8 +55,10 @@ def origins(listing: str, threads: int, arguments: Mapping[int, tuple[str, int, 
     base = first_load.operands[1].first
     start: _State = {f"s{n}": Value(frozenset([BLOCK]), 0, _LARGEST) for n in range(128)}
     start |= {f"s{base + n}": Value(frozenset(["pointer"])) for n in range(2)}
+    start |= {"s115": Value(frozenset([BLOCK]))}  # ttmp7 holds two block numbers on gfx12
     start |= {"v0": Value(frozenset([THREAD]), 0, threads - 1), _EXEC: _ALL, _SCC: Value(frozenset())}
     entries: dict[int, _State] = {0: start}
+    skips: dict[int, _State] = {}
     seen: dict[int, list[Value]] = {}
     work = [0]
     while work:
@@ -69,15 +71,19 @@ def origins(listing: str, threads: int, arguments: Mapping[int, tuple[str, int, 
             seen[s.line] = read if old is None else [_joined(a, b) for a, b in zip(old, read, strict=True)]
             _apply(state, s, at, arguments, base)
             after = successors(s, at, len(statements), parsed.labels)
+            if (skipped := _skip(s, at, parsed.labels)) is not None:
+                skips[skipped] = _scalars(state) if skipped not in skips else _merged(skips[skipped], _scalars(state))
+                if skipped in entries and _with_skip(entries[skipped], skips[skipped]) != entries[skipped]:
+                    entries[skipped] = _with_skip(entries[skipped], skips[skipped])
+                    work.append(skipped)
             if after == [at + 1] and at + 1 not in entries and at + 1 not in parsed.labels.values():
                 at += 1
                 continue
             break
         for target in after:
-            if target not in entries:
-                entries[target] = dict(state)
-                work.append(target)
-            elif (merged := _merged(entries[target], state)) != entries[target]:
+            merged = _merged(entries[target], state) if target in entries else dict(state)
+            merged = _with_skip(merged, skips[target]) if target in skips else merged
+            if merged != entries.get(target):
                 entries[target] = merged
                 work.append(target)
     return seen
@@ -112,6 +118,23 @@ def successors(s: Statement, at: int, count: int, labels: Mapping[str, int]) -> 
     if name == "s_branch" or (name == "s_cbranch_execnz" and target > at):
         return [target]
     return sorted({*following, target})
+
+
+def _skip(s: Statement, at: int, labels: Mapping[str, int]) -> int | None:
+    """Where a branch around code leads for want of live lanes."""
+    if s.mnemonic == "s_cbranch_execz":
+        return labels[s.operands[-1].name]
+    forward = s.mnemonic == "s_cbranch_execnz" and labels[s.operands[-1].name] > at
+    return at + 1 if forward else None
+
+
+def _scalars(state: _State) -> _State:
+    return {name: value for name, value in state.items() if name[0] == "s"}
+
+
+def _with_skip(state: _State, skip: _State) -> _State:
+    """Scalars that the code which was jumped over would have changed may be as they were before it."""
+    return state | {name: _joined(value, skip.get(name, _UNKNOWN)) for name, value in _scalars(state).items()}
 
 
 def _joined(a: Value, b: Value) -> Value:
@@ -211,14 +234,14 @@ def _apply(state: _State, s: Statement, at: int, arguments: Mapping[int, tuple[s
     halves = [dataclasses.replace(s, dual=None), s.dual] if s.dual else [s]
     made = [(h, _made(state, h, at, arguments, base)) for h in halves]
     for half, values in made:
-        vector = half.mnemonic.startswith("v_") and not half.mnemonic.startswith(("v_readfirstlane", "v_readlane"))
+        vector = half.mnemonic.startswith("v_") and not half.mnemonic.startswith("v_readlane")
         partly = half.mnemonic.startswith(("v_", "ds_", "global", "buffer", "flat")) and state[_EXEC].sources
         for name, value in values.items():
             if name[0] in "va" and partly:
                 old = state.get(name, Value(frozenset()))  # reading what was never written is a fault of its own
                 sources = value.sources | old.sources | state[_EXEC].sources
                 value = Value(sources, min(value.low, old.low), max(value.high, old.high), at)
-            elif vector and partly:  # a mask
+            elif vector and partly:  # a mask, or what the first live lane holds
                 value = dataclasses.replace(value, sources=value.sources | state[_EXEC].sources)
             state[name] = value
     _apply_exec(state, s, at)

@@ -114,7 +114,9 @@ class _Facts:
     def sources(self, line: int, edit: str = "") -> frozenset[str]:
         """What the instruction's operands depend on, and EXEC where it matters; of a dual instruction, the half that
         ``edit`` changes."""
-        read, text = self.reads.get(line, []), self.lines[line].split(";", 1)[0]
+        read, text = self.reads.get(line), self.lines[line].split(";", 1)[0]
+        if read is None:
+            return frozenset([PATH])
         if text.lstrip().startswith("s_") and "exec" not in text:
             read = read[:-1]
         if "::" in text and edit:
@@ -147,10 +149,12 @@ _BOUNDED = "reads numbers within bounds that give one and the same result, such 
 _ALL_THREADS = "never gave another result, depends on the thread's number alone, and ran for every thread"
 _ALL_EDGES = "never gave another result, depends on one extent and the thread, and every remainder of it was run"
 _EDGES_AND_PATHS = "never gave another result; depends on one extent, of which every remainder was run, and on the path"
+_PLACE_ALONE = "never gave another result; depends on where the block lies, and on the path, but on no extent"
 _OTHER_WAIT = "another wait stands before every use, on every path"
 _SKIPPED = "matters only to a wave that skips an earlier guarded store and not this one: no edge of M or N makes one"
 _OTHER_BUFFER = "reached with loads to LDS in flight, which go to the other buffer: the checker compares every byte"
 _SEEN = "gave another result in a live lane, and every number and every access was right all the same"
+_STAY_OFF = "lanes stay off after a guarded access, and no later access missed them at any edge of M, N and K"
 #: Arguments by what depends on one extent together: where a block lies says nothing by itself.
 _PLACE = frozenset({THREAD, BLOCK, "tiles_m", "tiles_n", "group_m", "grid_y"})
 _EXTENTS = (frozenset({"m"}), frozenset({"n"}), frozenset({"k", "k_slice", "splits"}))
@@ -177,16 +181,19 @@ def _judge_result(facts: _Facts, mutant: Mutant, differs: bool | None) -> Outcom
     if why := facts.settled(mutant):
         return Outcome(mutant, "", why, PROVEN)
     if differs:
-        return Outcome(mutant, "", _SEEN, MASKED)
+        restores = mutant.kind == EXEC and mutant.before.startswith("s_or_b")
+        return Outcome(mutant, "", _STAY_OFF if restores else _SEEN, MASKED)
     if differs is None or facts.waves_part or not facts.reached(mutant.line):
         return _argued(facts, mutant)
     sources = facts.sources(mutant.line, mutant.edits[0][1])
     if sources <= {THREAD}:
         return Outcome(mutant, "", _ALL_THREADS, PROVEN)
-    if any(sources - _PLACE <= extent for extent in _EXTENTS):
-        return Outcome(mutant, "", _ALL_EDGES, PROVEN)
-    if any(sources - _PLACE - {PATH} <= extent for extent in _EXTENTS):
-        return Outcome(mutant, "", _EDGES_AND_PATHS, ARGUED)
+    extents = sources - _PLACE - {PATH}
+    if not extents:
+        return Outcome(mutant, "", _PLACE_ALONE, ARGUED)
+    if any(extents <= extent for extent in _EXTENTS):
+        path = PATH in sources
+        return Outcome(mutant, "", _EDGES_AND_PATHS if path else _ALL_EDGES, ARGUED if path else PROVEN)
     return _argued(facts, mutant)
 
 
@@ -195,6 +202,7 @@ _REASONS = (
     (BOUNDS, r"v_cmp_\w+_i64", "compares what a tile reaches with 2 GiB"),
     (LANES, r"s_lshr_b64", "the upper half of an offset in bytes, which is 0 below 4 GiB"),
 )
+_ONE_TILE = "depends on where a tile lies along M: A's rows do not fill the only one"
 _LONG_DIVISION = "only numbers of 2**32 and more take this way of dividing 64-bit numbers"
 
 
@@ -203,7 +211,12 @@ def _argued(facts: _Facts, mutant: Mutant) -> Outcome:
     for kind, pattern, reason in _REASONS:
         if mutant.kind == kind and re.match(pattern, mutant.before):
             return Outcome(mutant, "", reason, ARGUED)
-    divides = "_sum_" in facts.kernel.config.name
+    config = facts.kernel.config
+    if "wmma_" in config.name or "mfma_" in config.name:
+        alone = not config.a.whole and "tiles_m" in facts.sources(mutant.line)
+        if alone and mutant.kind == LANES:
+            return Outcome(mutant, "", _ONE_TILE, ARGUED)
+    divides = "_sum_" in config.name
     if divides and mutant.kind in (BOUNDS, EXEC, LANES) and (mutant.kind == EXEC or not facts.reached(mutant.line)):
         return Outcome(mutant, "", _LONG_DIVISION, ARGUED)
     return Outcome(mutant, "", "")

@@ -6,7 +6,8 @@ mutants that no run can tell from the kernel. Nothing is shared with the emulato
 
 For each wait counter the state holds what may be in flight, with the least number of later instructions on that counter
 along any path; ``wait(n)`` finishes what at least n followed. This is what LLVM's SIInsertWaitcnts computes, with
-scalar loads (which return in any order) finished by a wait for 0 alone.
+scalar loads (which return in any order) finished by a wait for 0 alone. Paths are told apart by flags that were set to
+0 or -1 on the way and are asked later, and by nothing else.
 """
 
 from __future__ import annotations
@@ -52,21 +53,64 @@ def hazards(listing: str, skips: bool = True) -> list[Hazard]:
     parsed = parse_listing(listing)
     statements, following = parsed.statements, _successors(parsed, skips)
     starts = set(parsed.labels.values()) | {n for after in following if len(after) > 1 for n in after}
-    entries: dict[int, _State] = {0: {}}
-    work, found = [0], {}
+    asked = _asked(statements)
+    entries: dict[tuple[int, _Flags], _State] = {(0, frozenset()): {}}
+    work, found = [(0, frozenset[tuple[str, int]]())], {}
     while work:
-        at = work.pop()
-        state = dict(entries[at])
+        at, flags = work.pop()
+        state = dict(entries[at, flags])
         while True:
             found.update((h.line, h) for h in _step(state, statements[at], parsed.target))
+            flags = _flags_after(flags, statements[at], asked)
             if len(following[at]) != 1 or following[at][0] in starts:
                 break
             at = following[at][0]
-        for target in following[at]:
-            if target not in entries or _join(entries[target], state):
-                entries.setdefault(target, dict(state))
-                work.append(target)
+        for target in _taken(parsed, at, following[at], flags):
+            if (target, flags) not in entries or _join(entries[target, flags], state):
+                entries.setdefault((target, flags), dict(state))
+                work.append((target, flags))
     return [found[line] for line in sorted(found)]
+
+
+#: Values of registers that hold 0 or -1 to say which way to go later, and whether VCC is 0 because of one.
+_Flags = frozenset[tuple[str, int]]
+
+
+def _asked(statements: list[Statement]) -> frozenset[str]:
+    """Scalar registers that are combined with EXEC into VCC, as flags are before a branch."""
+    masks = [s for s in statements if re.match(r"s_and(n2|_not1)?_b", s.mnemonic) and _is(s.operands[0], 106)]
+    return frozenset(f"s{s.operands[2].first}" for s in masks if _is(s.operands[1], 126) and s.operands[2].kind == "s")
+
+
+def _is(o: Operand, register: int) -> bool:
+    return o.kind == "s" and o.first == register
+
+
+def _flags_after(flags: _Flags, s: Statement, asked: frozenset[str]) -> _Flags:
+    """EXEC counts as not 0: without live lanes, code has no effect."""
+    if not s.operands:
+        return flags
+    results = s.operands[:1] if s.mnemonic.startswith("s_") else s.operands[:2]
+    written = {name for o in results for name in _registers((o,))}
+    known = dict(flags)
+    value = known.get(f"s{s.operands[2].first}") if len(s.operands) > 2 else None
+    known = {name: x for name, x in known.items() if name not in written}
+    first = s.operands[0]
+    if s.mnemonic.startswith("s_mov_b") and f"s{first.first}" in asked and s.operands[1].kind == "int":
+        if s.operands[1].value in (0, -1):
+            known[f"s{first.first}"] = s.operands[1].value
+    elif value is not None and s.mnemonic.startswith("s_and") and _is(first, 106) and _is(s.operands[1], 126):
+        known["s106"] = ~value if "n2" in s.mnemonic or "not1" in s.mnemonic else value
+    return frozenset(known.items())
+
+
+def _taken(parsed: Listing, at: int, following: tuple[int, ...], flags: _Flags) -> tuple[int, ...]:
+    """The successors that flags leave."""
+    s, vcc = parsed.statements[at], dict(flags).get("s106")
+    if vcc is None or not s.mnemonic.startswith("s_cbranch_vcc"):
+        return following
+    jumps = (vcc != 0) == (s.mnemonic == "s_cbranch_vccnz")
+    return (parsed.labels[s.operands[-1].name],) if jumps else (at + 1,)
 
 
 def _join(into: _State, other: _State) -> bool:

@@ -1,9 +1,4 @@
-"""The kernels we ship, run on the native executor without CuPy: a kernel's listing, edited or not, and the products
-that lead through all of its code.
-
-Operands hold small nonzero integers, so that every product is exact, and each array lies in memory of its own with
-nothing known beside it: one byte past its end is out of bounds.
-"""
+"""The kernels we ship, each with the products that lead through all of its code: what the mutation proof is about."""
 
 from __future__ import annotations
 
@@ -11,211 +6,55 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
-import ml_dtypes
 import numpy as np
 
 from cupygemm import dispatch, ladder, launch
 from cupygemm.arch import Arch, amd_arch
 from cupygemm.dispatch import Decision, Device
-from cupygemm.emulator.executor import ExecutorError
-from cupygemm.emulator.listing import Listing, parse_listing
-from cupygemm.emulator.program import INSN_BYTES, Program, assemble, create_kernel, kernel_facts
 from cupygemm.gemv_tile import GemvTile
-from cupygemm.kernel_config import KernelConfig, OperandAccess, SumConfig, Tile
+from cupygemm.kernel_config import Finish, KernelConfig, OperandAccess, Tile
 from cupygemm.matrix_tile import MatrixTile
-from cupygemm.problem import F32, GemmProblem, Matrix, Types
-from tests.static import listing
-from tools.mutate import Mutant
+from cupygemm.mfma_tile import MfmaTile
+from cupygemm.packing import on_packed
+from cupygemm.problem import F32, GemmProblem, Types
 
-from .harness import executor, opcode_index
+from .bare import Case, Run
+from .exact import integers, problem_of, product
 
-_GUARD = 4096
-#: What C holds beforehand. Not NaN, which is what a product of too many columns would put there.
-_UNTOUCHED = 57344
 #: Which of a tile's products have no gaps between rows; elsewhere NaNs lie there.
 _DENSE = (1, 2)
-#: Backward branches of a wave: far more than any product here takes, few enough to end an endless loop at once.
-_BUDGET = 20000
-_TYPES = {"f32": np.dtype(np.float32), "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
+
+Product = tuple[GemmProblem, Decision]
+Size = tuple[int, int, int]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Run:
-    """One launch: the kernel's inputs and what it must write.
-
-    Attributes:
-        grid: workgroups.
-        args: the argument block but for the addresses.
-        a, b: inputs as they lie in memory.
-        want: what C must hold; _UNTOUCHED where nothing may be written.
-    """
-
-    grid: tuple[int, int, int]
-    args: np.ndarray
-    a: np.ndarray
-    b: np.ndarray
-    want: np.ndarray
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Case:
-    """A shipped kernel and the launches that try it."""
-
-    arch: Arch
-    config: KernelConfig | SumConfig
-    threads: int
-    runs: tuple[Run, ...]
-
-    @property
-    def listing(self) -> str:
-        return listing(self.config, self.arch)
-
-    @functools.cached_property
-    def decoded(self) -> tuple[Listing, Program]:
-        parsed = parse_listing(self.listing)
-        return parsed, assemble(parsed, opcode_index(), target=self.arch.name)
-
-    def verdict(self, mutant: Mutant | None = None) -> str:
-        """ "" if every launch gives the right numbers without a report, else the report, or "wrong result"."""
-        handle = self._kernel(mutant)
-        try:
-            for run in self.runs:
-                got = _launch(handle, run, self.threads)
-                if isinstance(got, str):
-                    return got
-                if not np.array_equal(got, run.want, equal_nan=True):
-                    return "wrong result"
-            return ""
-        finally:
-            executor().destroy_kernel(handle)
-
-    def _kernel(self, mutant: Mutant | None) -> int:
-        parsed, program = self.decoded
-        edited = Listing(**{f.name: getattr(parsed, f.name) for f in dataclasses.fields(Listing)})
-        if mutant is not None:
-            edited.lines = list(parsed.lines)
-            insns = bytearray(program.insns)
-            for line, text in mutant.edits:
-                edited.lines[line] = text
-                self._patch(insns, line, text)
-            program = dataclasses.replace(program, listing=edited, insns=bytes(insns))
-        return create_kernel(executor(), program, kernel_facts(parsed, self.config.name, self.arch.name))
-
-    def _patch(self, insns: bytearray, line: int, text: str) -> None:
-        """Decodes one line anew: a mutant has as many instructions as the kernel."""
-        parsed, program = self.decoded
-        at = next(n for n, s in enumerate(parsed.statements) if s.line == line)
-        statements = [dataclasses.replace(s, line=line) for s in parse_listing(text).statements]
-        alone = Listing(lines=[*[""] * line, text], statements=statements)
-        new = assemble(alone, opcode_index(), target=self.arch.name)
-        start, end = program.starts[at], program.starts[at + 1]
-        nothing = assemble(parse_listing("\ts_nop 0"), opcode_index(), target=self.arch.name).insns
-        if new.unknown or new.insn_count > end - start:
-            raise ValueError(f"line {line + 1}: {text.strip()} does not take the place of {parsed.lines[line].strip()}")
-        insns[start * INSN_BYTES : end * INSN_BYTES] = new.insns + nothing * (end - start - new.insn_count)
-
-
-def _launch(handle: int, run: Run, threads: int) -> np.ndarray | str:
-    """What C holds afterwards, or the report."""
-    arrays = {"a": _guarded(run.a), "b": _guarded(run.b), "c": _guarded(np.full_like(run.want, _UNTOUCHED))}
-    args = run.args.copy()
-    known = []
-    try:
-        for name, array in arrays.items():
-            args[name] = array.ctypes.data
-            if array.nbytes:
-                executor().add_memory(array.ctypes.data, array.nbytes)
-                known.append(array.ctypes.data)
-        executor().launch(handle, run.grid, (threads, 1, 1), args.tobytes(), threads=1, check=True, budget=_BUDGET)
-    except ExecutorError as error:
-        return str(error)
-    finally:
-        for address in known:
-            executor().remove_memory(address)
-    return arrays["c"]
-
-
-def _guarded(values: np.ndarray) -> np.ndarray:
-    """A copy whose neighbourhood belongs to no other array; aligned to 256 bytes."""
-    room = np.empty(values.nbytes + 2 * _GUARD + 256, np.uint8)
-    start = _GUARD + -(room.ctypes.data + _GUARD) % 256
-    inside = room[start : start + values.nbytes].view(values.dtype).reshape(values.shape)
-    inside[...] = values
-    return inside
-
-
-def problem_of(
-    m: int, n: int, k: int, layout: str = "rr", types: Types = F32, batch: int = 0, pad: int = 0, align: int = 16
-) -> GemmProblem:
-    """A product of matrices; "r" is row-major, "c" column-major, for A and B in turn. ``batch`` matrices of each, or
-    one without a batch if 0. ``pad`` elements lie between the rows (columns, if column-major) of all three."""
-
-    def strides(order: str, rows: int, columns: int) -> tuple[int, int, int]:
-        """Of rows, of columns and of matrices."""
-        inner, outer = (columns, rows) if order == "r" else (rows, columns)
-        steps = (inner + pad, 1) if order == "r" else (1, inner + pad)
-        return *steps, (inner + pad) * outer
-
-    extents = (batch,) if batch else ()
-    (a_m, a_k, a_step), (b_k, b_n, b_step), (c_m, c_n, c_step) = (
-        strides(order, *shape) for order, shape in zip(layout + "r", ((m, k), (k, n), (m, n)), strict=True)
-    )
-    a, b, c = (
-        Matrix(rows, columns, (step,) if batch else (), align)
-        for rows, columns, step in ((a_m, a_k, a_step), (b_n, b_k, b_step), (c_m, c_n, c_step))
-    )
-    return GemmProblem(m, n, k, extents, a, b, c, types)
-
-
-def product(problem: GemmProblem, decision: Decision, seed: int = 0) -> Run:
-    """The launch of a kernel for a product, split along K or not."""
-    rng = np.random.default_rng(seed)
-    batch, types = problem.batches, problem.types
-    a, b = (_integers(rng, batch, rows, problem.k) for rows in (problem.m, problem.n))
-    target = problem if decision.splits == 1 else dispatch.into_workspace(problem)
-    slices = [slice(s * decision.k_slice, (s + 1) * decision.k_slice) for s in range(decision.splits)]
-    want = np.stack([a[:, :, s] @ b[:, :, s].transpose(0, 2, 1) for s in slices])
-    matrices = (
-        (a, problem.a, types.operand, np.nan),
-        (b, problem.b, types.operand, np.nan),
-        (want, target.c, target.types.result, _UNTOUCHED),
-    )
-    return Run(
-        launch.grid(problem, decision),
-        launch.arguments(target, decision),
-        *(_stored(x.reshape(-1, *x.shape[-2:]), at, gap).astype(_TYPES[name]) for x, at, name, gap in matrices),
-    )
-
-
-def _integers(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    return (rng.integers(1, 4, shape) * rng.choice([-1, 1], shape)).astype(np.float32)
-
-
-def _stored(x: np.ndarray, at: Matrix, gap: float) -> np.ndarray:
-    """Matrices as they lie in memory, one after another, ``gap`` between rows and nothing after the last element."""
-    if at.k != 1:
-        x = x.transpose(0, 2, 1)
-    batch, outer, inner = x.shape
-    step = max(inner, at.rows if at.k == 1 else at.k)  # strides of extent 1 may be anything
-    flat = np.full((batch, outer, step), gap, np.float32)
-    flat[:, :, :inner] = x
-    return flat.reshape(-1)[: flat.size - (step - inner)]
-
-
-def case(products: list[tuple[GemmProblem, Decision]], arch: Arch) -> Case:
-    """One kernel with several products. Raises ValueError if they do not share it."""
-    configs = {d.config for _, d in products}
+def case(products: list[Product], arch: Arch, more: list[Product] | None = None) -> Case:
+    """One kernel with several products, and more of them for what those do not tell from the kernel; the first two
+    of the latter have large numbers. Raises ValueError if they do not share a kernel."""
+    more = more or []
+    configs = {d.config for _, d in products + more}
     if len(configs) != 1:
         raise ValueError(f"{len(configs)} kernels: {', '.join(sorted(c.name for c in configs))}")
     config = configs.pop()
-    runs = tuple(product(p, d, seed) for seed, (p, d) in enumerate(products))
-    return Case(arch, config, config.tile.threads, runs)
+
+    def make_more() -> tuple[Run, ...]:
+        return tuple(product(p, d, arch, seed, seed < 2) for seed, (p, d) in enumerate(more))
+
+    runs = tuple(product(p, d, arch, seed, seed == 1) for seed, (p, d) in enumerate(products))
+    return Case(arch, config, config.tile.threads, runs, make_more)
 
 
-def sizes_of(tile, units: tuple[int, int, int], whole: bool) -> list[tuple[int, int, int]]:
+def build(arch: Arch, tile, problem: GemmProblem, splits: int = 1) -> Decision:
+    """The kernel that the dispatcher makes of a tile on a GPU of 4 units."""
+    decision = dispatch.build(problem, Device(arch, 4), tile, splits, "asked for")
+    assert isinstance(decision, Decision), decision
+    return decision
+
+
+def sizes_of(tile, units: Size, least: Size) -> list[Size]:
     """M, N and K, multiples of ``units``: ragged in all three over three tiles each way; one tile filled exactly; one K
-    tile exactly, and one with the least possible after it; then part of a tile, such that the last row, column and K
-    index fall on every lane and register of some size. ``whole``: M and N fill a tile at least."""
+    tile exactly, and one with the least possible after it; then part of a tile more than ``least``, such that the last
+    row, column and K index fall on every lane and register of some size."""
     m, n, k = tile.block_m, tile.block_n, tile.block_k
     odd = [unit if unit > 1 else 3 for unit in units]
     sizes = [
@@ -224,11 +63,33 @@ def sizes_of(tile, units: tuple[int, int, int], whole: bool) -> list[tuple[int, 
         (m, n, k),
         (m, n, k + units[2]),
     ]
-    counts = [size // unit for size, unit in zip((m, n, 2 * k), units, strict=True)]
-    for i in range(32):
-        rest = [unit * (1 + _step(i, count)) for count, unit in zip(counts, units, strict=True)]
-        sizes.append((rest[0] + m * whole, rest[1] + n * whole, rest[2]))
+    sizes += _parts(tile, units, least, range(32))
     return [(max(m, 2), max(n, 2), max(k, 2)) for m, n, k in sizes]  # an extent of 1 is another kernel's
+
+
+def edges_of(tile, units: Size, least: Size) -> list[Size]:
+    """Every number of rows, of columns and of K up to a tile more than ``least``, or two K tiles, that is a multiple of
+    ``units``, one extent at a time: an edge is a comparison with one extent, so that there are no others.
+
+    The first two reach past two K tiles.
+    """
+    (m, n, k), (low_m, low_n, low_k) = (tile.block_m, tile.block_n, tile.block_k), least
+    few = max(units[2], min(low_k or k, k))
+    sizes = [(m + low_m, n + low_n, 2 * k + units[2]), (m + low_m, n + low_n, 3 * k - units[2])]
+    sizes += [(low_m + i, n + low_n, few) for i in range(units[0], m + 1, units[0])]
+    sizes += [(m + low_m, low_n + i, few) for i in range(units[1], n + 1, units[1])]
+    sizes += [(m + low_m, n + low_n, low_k + i) for i in range(units[2], 2 * k + 1, units[2])]
+    return [(max(m, 2), max(n, 2), max(k, 2)) for m, n, k in sizes]
+
+
+def _parts(tile, units: Size, least: Size, steps: range) -> list[Size]:
+    extents = (tile.block_m, tile.block_n, 2 * tile.block_k)
+    counts = [size // unit for size, unit in zip(extents, units, strict=True)]
+    found = []
+    for i in steps:
+        m, n, k = (x + u * (1 + _step(i, c)) for u, c, x in zip(units, counts, least, strict=True))
+        found.append((m, n, k))
+    return found
 
 
 def _step(i: int, count: int) -> int:
@@ -239,16 +100,63 @@ def _step(i: int, count: int) -> int:
     return (i * (int(count * 0.618) | 1) + (i // 8 * (count // 4) if count > 32 else 0)) % count
 
 
-def tile_case(arch_name: str, tile, layout: str = "rr", types: Types = F32, unit: int | None = None) -> Case:
-    """A tile with the widest loads, or with loads of ``unit`` elements."""
-    arch, whole = amd_arch(arch_name), isinstance(tile, MatrixTile)
+def tile_case(
+    arch_name: str,
+    tile,
+    layout: str = "rr",
+    types: Types = F32,
+    unit: int | None = None,
+    finish: Finish | None = None,
+    pack: bool = False,
+) -> Case:
+    """A tile with the widest loads, or with loads of ``unit`` elements; with an epilogue, or with B packed."""
+    arch, whole, built = amd_arch(arch_name), isinstance(tile, MatrixTile), unit is None
     unit = unit or 16 // types.itemsize
-    of_m = unit if layout[0] == "c" else 1
-    products = [
-        problem_of(*size, layout, types, pad=unit * (i not in _DENSE), align=unit * types.itemsize)
-        for i, size in enumerate(sizes_of(tile, (of_m, unit, unit), whole))
-    ]
-    return case([(p, ladder.decision(tile, p, group_m=2)) for p in products], arch)
+    least = (tile.block_m * whole, tile.block_n * (whole and not pack), 0)
+    units = (unit if layout[0] == "c" else 1, unit, 1 if layout == "cr" else unit)
+
+    def make(size: Size, pad: int) -> Product:
+        problem = problem_of(*size, layout, types, pad=pad, align=unit * types.itemsize)
+        decision = build(arch, tile, problem) if built else ladder.decision(tile, problem, group_m=2)
+        if pack:
+            problem, decision = on_packed(problem, decision)
+        return problem, dataclasses.replace(decision, config=dataclasses.replace(decision.config, finish=finish))
+
+    sizes = sizes_of(tile, units, least)
+    products = [make(size, unit * (i not in _DENSE)) for i, size in enumerate(sizes)]
+    return case(products, arch, [make(size, unit) for size in edges_of(tile, units, least)])
+
+
+def unaligned_case(arch_name: str, tile, layout: str, types: Types = F32) -> Case:
+    """A tile whose vectors begin at any element: odd sizes and addresses."""
+    arch, whole, most = amd_arch(arch_name), isinstance(tile, MatrixTile), 16 // types.itemsize
+    least = (tile.block_m * (whole or layout[0] == "c"), tile.block_n * (whole or layout[1] == "r"), most)
+
+    def make(size: Size, pad: int) -> Product:
+        m, n, k = (max(x, most) for x in size)
+        problem = problem_of(m, n, k, layout, types, pad=pad, align=types.itemsize)
+        return problem, build(arch, tile, problem)
+
+    products = [make(size, 3 * (i not in _DENSE)) for i, size in enumerate(sizes_of(tile, (1, 1, 1), least))]
+    return case(products, arch, [make(size, 3) for size in edges_of(tile, (1, 1, 1), least)])
+
+
+def part_case(arch_name: str, tile, types: Types) -> Case:
+    """A tile of matrix instructions whose rows A does not fill."""
+    arch, unit = amd_arch(arch_name), 16 // types.itemsize
+    extents = (tile.block_m - 1, tile.block_n // unit, 2 * tile.block_k // unit)
+    steps = [tuple(_step(i, count) for count in extents) for i in range(32)]
+    sizes = [(2 + m % (extents[0] - 1), tile.block_n + n * unit, (1 + k) * unit) for m, n, k in steps]
+    sizes += [(extents[0], 2 * tile.block_n + unit, 3 * tile.block_k)]
+    edges = edges_of(tile, (1, unit, unit), (0, tile.block_n, 0))
+    edges = [(min(m, extents[0]), n, k) for m, n, k in edges]
+
+    def make(size: Size, pad: int) -> Product:
+        problem = problem_of(*size, types=types, pad=pad)
+        return problem, build(arch, tile, problem)
+
+    products = [make(size, unit * (i not in _DENSE)) for i, size in enumerate(sizes)]
+    return case(products, arch, [make(size, unit) for size in edges])
 
 
 def split_case(arch_name: str, tile, splits: int = 3) -> Case:
@@ -257,18 +165,37 @@ def split_case(arch_name: str, tile, splits: int = 3) -> Case:
     m, n, k = tile.block_m, tile.block_n, tile.block_k
     sizes = [(2 * m + 4, 3 * n + 4, splits * 2 * k - 4), (m, n, splits * k), (m, n, splits * 3 * k)]
     sizes += [(m - i, n - n // 2 + 4 * i, (splits - 1) * k + 4 * (i + 1)) for i in range(8)]
-    products = [problem_of(*size, batch=2, pad=4 * (i % 2)) for i, size in enumerate(sizes)]
-    decisions = [dispatch.build(p, Device(arch, 4), tile, splits, "asked for") for p in products]
-    return case([(p, d) for p, d in zip(products, decisions, strict=True) if isinstance(d, Decision)], arch)
+    edges = [(m, n, (splits - 1) * k + k) for m, n, k in edges_of(tile, (1, 4, 4), (0, 0, 0))]
+    products, more = (
+        [(p, build(arch, tile, p, splits)) for p in (problem_of(*s, batch=2, pad=4 * (i % 2)) for i, s in enumerate(x))]
+        for x in (sizes, edges)
+    )
+    found = case(products, arch, [(p, d) for p, d in more if d.splits == splits])
+    return dataclasses.replace(found, runs=(*found.runs, _in_layers(found.runs[0])))
+
+
+def _in_layers(run: Run) -> Run:
+    """The same launch with the matrices and slices over grid dimension z too, in which some blocks find no work."""
+    x, y, _ = run.grid
+    args = run.args.copy()
+    args["grid_y"] = y - 2
+    return dataclasses.replace(run, grid=(x, y - 2, 2), args=args)
 
 
 def gemv_case(arch_name: str) -> Case:
-    """The kernel for three and four rows."""
+    """The kernel for three and four rows. The last product has more, though no such product gets this kernel: its tiles
+    have numbers above 0."""
     arch = amd_arch(arch_name)
     sizes = ((3, 520, 1300), (3, 260, 68), (3, 256, 64), (4, 264, 132))
     products = [problem_of(*size, pad=4 * (i % 2)) for i, size in enumerate(sizes)]
     decisions = [dispatch.decide(p, Device(arch, 2)) for p in products]
-    return case([(p, d) for p, d in zip(products, decisions, strict=True) if isinstance(d, Decision)], arch)
+    found = [(p, d) for p, d in zip(products, decisions, strict=True) if isinstance(d, Decision)]
+    tall = problem_of(14, 264, 1300, pad=4)
+    found.append((tall, dataclasses.replace(found[0][1], group_m=3, k_slice=1300)))
+    more = [problem_of(*size, pad=4) for size in [(4, 32, k) for k in range(4, 2200, 4)]]
+    more += [problem_of(m, n, 64, pad=4) for m in (3, 4) for n in range(4, 68, 4)]
+    more += [problem_of(m, 32, k, pad=4) for m in range(3, 13) for k in (64, 1300)]
+    return case(found, arch, [(p, dataclasses.replace(found[0][1], k_slice=p.k, group_m=3)) for p in more])
 
 
 def sum_case(arch_name: str) -> Case:
@@ -279,10 +206,13 @@ def sum_case(arch_name: str) -> Case:
     ):
         problem = problem_of(m, n, 64, batch=2)
         config = launch.sum_config(problem)
-        partial = _integers(np.random.default_rng(seed), splits, 2, m, n)
+        partial = integers(np.random.default_rng(seed), splits, 2, m, n)
         blocks = -(-m * n // (config.c_vec * launch.SUM_THREADS))
         args = _sum_arguments(problem, splits)
-        runs.append(Run((blocks, 2, 1), args, partial, np.zeros(0, np.float32), partial.sum(0)))
+        runs.append(Run((blocks, 2, 1), args, {"a": partial}, partial.sum(0)))
+    layers = runs[0].args.copy()
+    layers["grid_y"] = 1
+    runs += [dataclasses.replace(runs[0], grid=(runs[0].grid[0], 1, z), args=layers) for z in (2, 3)]
     return Case(amd_arch(arch_name), config, launch.SUM_THREADS, tuple(runs))
 
 
@@ -297,33 +227,74 @@ def _sum_arguments(problem: GemmProblem, splits: int) -> np.ndarray:
 
 
 def cases(arch_name: str) -> dict[str, Callable[[], Case]]:
-    """The kernels of the mutation proof, by short names: FP32's largest and smallest tile with more than one wave, odd
-    sizes, one wave, split-K and its sum, few rows, loads straight to LDS, matrix instructions; the largest, a middle
-    and the smallest tile for FP16."""
+    """The kernels of the mutation proof, by short names."""
+    return _simt_cases(arch_name) | _matrix_cases(arch_name)
+
+
+def _simt_cases(arch_name: str) -> dict[str, Callable[[], Case]]:
+    """FP32's largest and smallest tile with more than one wave, element by element and from any address; one wave,
+    split-K and its sum, few rows, loads straight to LDS."""
     arch = amd_arch(arch_name)
-    f32 = [c.tile for c in dispatch.candidates(arch)]
-    simt = [t for t in f32 if isinstance(t, Tile) and t.staging == "registers"]
+    tiles = [c.tile for c in dispatch.candidates(arch)]
+    simt = [t for t in tiles if isinstance(t, Tile) and t.staging == "registers"]
     several = [t for t in simt if t.threads > arch.wave]
     large, small = several[0], several[-1]
     part = functools.partial
     found: dict[str, Callable[[], Case]] = {
         "f32-large": part(tile_case, arch_name, large),
         "f32-large-odd": part(tile_case, arch_name, large, unit=1),
+        "f32-unaligned": part(unaligned_case, arch_name, large, "rr"),
         "f32-small": part(tile_case, arch_name, small, "cr"),
         "f32-one-wave": part(tile_case, arch_name, simt[-1]),
         "f32-split": part(split_case, arch_name, small),
         "f32-sum": part(sum_case, arch_name),
         "f32-gemv": part(gemv_case, arch_name),
     }
-    direct = [s.tile for s in ladder.steps("fp32", arch.wave) if s.tile.staging == "direct" and not s.infeasible(arch)]
+    steps = [s for s in ladder.steps("fp32", arch.wave) if isinstance(s.tile, Tile)]
+    direct = [s.tile for s in steps if s.tile.staging == "direct" and not s.infeasible(arch)]
     for tile in direct[:1]:
         found["f32-direct"] = part(tile_case, arch_name, tile, "cr")
-    for types in (F32, Types("f16", "f32", "f16")):
-        tiles = [c.tile for c in dispatch.candidates(arch, types) if isinstance(c.tile, MatrixTile)]
-        name = f"{types.operand}-matrix"
-        if tiles:
-            middle = next((t for t in tiles if t.block_m * t.block_n <= 64 * 128), tiles[-1])
-            found[f"{name}-large"] = part(tile_case, arch_name, tiles[0], types=types)
-            found[f"{name}-middle"] = part(tile_case, arch_name, middle, "rc", types=types)
-            found[f"{name}-small"] = part(tile_case, arch_name, tiles[-1], types=types)
+    return found
+
+
+def _matrix_cases(arch_name: str) -> dict[str, Callable[[], Case]]:
+    """Matrix instructions: the largest, a middle and the smallest tile for FP32 and FP16, and FP16 with few rows,
+    from any address, and straight to LDS; a tile each for the other types, with scales, bias and activation, with
+    block scales, and with B packed."""
+    arch, part = amd_arch(arch_name), functools.partial
+    found: dict[str, Callable[[], Case]] = {}
+
+    def tiles(types: Types) -> list[MatrixTile]:
+        return [c.tile for c in dispatch.candidates(arch, types) if isinstance(c.tile, MatrixTile)]
+
+    def middle(types: Types) -> MatrixTile:
+        return next(t for t in tiles(types) if t.block_m * t.block_n <= 64 * 128)
+
+    f16, bf16 = Types("f16", "f32", "f16"), Types("bf16", "f32", "bf16")
+    for types in (F32, f16):
+        if choice := tiles(types):
+            name = f"{types.operand}-matrix"
+            found[f"{name}-large"] = part(tile_case, arch_name, choice[0], types=types)
+            found[f"{name}-middle"] = part(tile_case, arch_name, middle(types), "rc", types)
+            found[f"{name}-small"] = part(tile_case, arch_name, choice[-1], types=types)
+    found["f16-part"] = part(part_case, arch_name, middle(f16), f16)
+    found["f16-unaligned"] = part(unaligned_case, arch_name, middle(f16), "rc", f16)
+    if direct := [t for t in tiles(f16) if isinstance(t, MfmaTile) and t.direct]:
+        found["f16-direct"] = part(tile_case, arch_name, direct[-1], "rc", f16)
+    found["bf16"] = part(tile_case, arch_name, middle(bf16), "cr", bf16)
+    i8 = Types("i8", "i32", "i8")
+    found["i8"] = part(tile_case, arch_name, middle(i8), "rr", i8)
+    e4m3 = Types("e4m3", "f32", "bf16")
+    scaled = e4m3 if tiles(e4m3) else Types("i8", "i32", "bf16")
+    if tiles(e4m3):
+        found["e4m3"] = part(tile_case, arch_name, middle(e4m3), "rc", e4m3, finish=Finish(True, False, None))
+    found["scaled"] = part(tile_case, arch_name, middle(scaled), "rr", scaled, finish=Finish(True, True, "relu"))
+    if arch.family == "cdna3":
+        f64 = Types("f64", "f64", "f64")
+        found["f64"] = part(tile_case, arch_name, middle(f64), types=f64)
+    if arch.family == "cdna4":
+        blocks = Finish(False, False, None, True)
+        found["blocks"] = part(tile_case, arch_name, middle(e4m3), "rc", e4m3, finish=blocks)
+    if arch.family.startswith("cdna"):
+        found["packed"] = part(tile_case, arch_name, middle(f16), "rr", f16, pack=True)
     return found

@@ -6,6 +6,7 @@ the emulator's checkers; CUPYGEMM_TEST_FULL=1 runs every case of the sweeps, of 
 
 from __future__ import annotations
 
+import collections
 import importlib.metadata
 import os
 import pathlib
@@ -50,6 +51,26 @@ ORDINARY = {
     "test_semantics": FEW_DEVICES,
     "test_streams": FEW_DEVICES,
 }
+#: Tests of which an ordinary run takes every n-th case: each has kernels of its own to compile.
+EVERY_NTH = {
+    "test_block_scales::test_every_tile": 2,
+    "test_clean::test_16_bit_shapes": 2,
+    "test_clean::test_fp32_shapes": 2,
+    "test_faults::test_every_small_size": 2,
+    "test_fp32_kernels::test_few_rows_and_few_columns": 3,
+    "test_matmul::test_all_small_sizes": 3,
+    "test_matmul::test_ragged_around_tile_edges": 3,
+    "test_matmul::test_random_against_float64": 3,
+    "test_matmul_16bit::test_ragged_around_tile_edges": 3,
+    "test_matmul_16bit::test_random_against_float64": 3,
+    "test_matmul_16bit::test_every_combination_of_types": 3,
+    "test_mfma::test_every_tile_at_its_edges": 3,
+    "test_mfma_wide::test_every_tile_at_its_edges": 3,
+    "test_preshuffle::test_every_tile": 2,
+    "test_scaled::test_against_float64_of_the_dequantised": 3,
+    "test_static_mfma::test_every_tile_of_the_tables": 2,
+    "test_static_wmma::test_every_tile_of_the_table": 2,
+}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -60,15 +81,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if "emulator" in item.path.parts:
                 item.add_marker(skip)
 
+    seen: collections.Counter[str] = collections.Counter()
+
     def wanted(item: pytest.Item) -> bool:
         device = item.callspec.params.get("device") if hasattr(item, "callspec") else None
-        suite = item.path.stem
-        devices = ORDINARY.get(f"{suite}::{getattr(item, 'originalname', '')}", ORDINARY.get(suite, DEVICES))
-        return FULL or CHOSEN or device is None or device in devices
+        name = f"{item.path.stem}::{getattr(item, 'originalname', '')}"
+        if device is not None and device not in ORDINARY.get(name, ORDINARY.get(item.path.stem, DEVICES)):
+            return False
+        seen[name] += 1
+        return (seen[name] - 1) % EVERY_NTH.get(name, 1) == 0
 
-    if not all(map(wanted, items)):
-        config.hook.pytest_deselected(items=[item for item in items if not wanted(item)])
-        items[:] = filter(wanted, items)
+    taken = {item.nodeid for item in items if FULL or CHOSEN or wanted(item)}
+    if len(taken) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in taken])
+        items[:] = [item for item in items if item.nodeid in taken]
 
 
 @pytest.fixture(params=DEVICES)

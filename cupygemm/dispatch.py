@@ -180,7 +180,7 @@ def build(
         split=splits > 1,
         types=target.types,
         c_aligned=c_aligned,
-        gathered=c_vec > 1 and gathers_rows(tile, target.types, getattr(tile, "lds_bytes", 0)),
+        gathered=c_vec > 1 and gathers_rows(tile, target.types),
     )
     tiles_m, tiles_n = -(-problem.m // tile.block_m), -(-problem.n // tile.block_n)
     if tiles_m * tiles_n * tile.threads >= 2**32:
@@ -388,15 +388,15 @@ def store_width(problem: GemmProblem) -> int:
     return 1
 
 
-def gathers_rows(tile: Tile | MatrixTile, types: Types, lds_bytes: int) -> bool:
+def gathers_rows(tile: Tile | MatrixTile, types: Types, lds_bytes: int | None = None) -> bool:
     """Whether waves gather rows of C in LDS: where matrix instructions leave short pieces of many rows to a lane,
-    the rows of a wave's part are longer than those, and they fit in LDS."""
+    the rows of a wave's part are longer than those, and they fit in LDS (`lds_bytes`, if not the tile's)."""
     if not isinstance(tile, MatrixTile) or types.accumulate == "f64":
         return False
     height = tile.instruction if isinstance(tile, MfmaTile) else 16
     row = tile.block_n // tile.waves_n * types.result_itemsize
     waves = tile.waves_m * tile.waves_n
-    return row >= 64 and waves * height * (row + 16) <= lds_bytes
+    return row >= 64 and waves * height * (row + 16) <= (tile.lds_bytes if lds_bytes is None else lds_bytes)
 
 
 def store_access(problem: GemmProblem, unaligned: bool) -> tuple[int, bool]:

@@ -7,22 +7,14 @@ the emulator's checkers; CUPYGEMM_TEST_FULL=1 runs every case of the sweeps, of 
 from __future__ import annotations
 
 import collections
-import importlib.metadata
 import os
-import pathlib
 
 import pytest
 
+from examples.demo import real_gpu
+
 ARCHS = tuple(os.environ.get("CUPYGEMM_TEST_ARCHS", "gfx1100,gfx1151,gfx1201,gfx942,gfx950").split(","))
-
-
-def _real_gpu() -> bool:
-    """A CUDA build of CuPy means an NVIDIA GPU; /dev/kfd is the kernel driver of AMD GPUs."""
-    names = {d.metadata["Name"].lower() for d in importlib.metadata.distributions() if d.metadata["Name"]}
-    return any(n.startswith("cupy-cuda") for n in names) or pathlib.Path("/dev/kfd").exists()
-
-
-REAL_GPU = _real_gpu()
+REAL_GPU = real_gpu()
 CHOSEN = "CUPYGEMM_TEST_ARCHS" in os.environ
 FULL = REAL_GPU or bool(os.environ.get("CUPYGEMM_TEST_FULL"))
 DEVICES = ("gpu",) if REAL_GPU else ARCHS

@@ -79,17 +79,18 @@ CG_DEVICE void store_directly(const Compute& compute, const typename Compute::Ac
 // Stores rows that a wave gathers in its share of LDS: results of an instruction lie in it in short pieces of many
 // rows, each in a cache line of its own. One row of instruction tiles at a time. Writes of 8 bytes meet one other in a
 // bank; reads meet none.
-template <class Compute, class Target, class Finish>
+template <class Compute, class Target, class Storage, class Finish>
 CG_DEVICE void store_gathered(const Compute& compute, const typename Compute::Accumulator& acc, const Target& target,
-                              int row0, int col0, void* lds, Finish finish) {
+                              int row0, int col0, Storage& lds, Finish finish) {
   using Out = typename Target::Out;
   constexpr int kVec = Target::kVec, kSize = sizeof(Out), kRows = Compute::kTile, kColumns = Compute::kWaveN;
   constexpr int kPitch = kColumns * kSize + 16, kChunks = kColumns / kVec;
-  constexpr int kWavesN = Compute::kBlockN / kColumns;
+  constexpr int kWavesM = Compute::kBlockM / Compute::kWaveM, kWavesN = Compute::kBlockN / kColumns;
+  static_assert(kWavesM * kWavesN * kRows * kPitch <= sizeof(Storage), "the rows of all waves must fit in LDS");
   static_assert(kRows * kChunks % kWave == 0, "the lanes of a wave must share the rows evenly");
   const int thread = thread_index(), wave = uniform(thread / kWave), lane = thread % kWave;
   const int wave_row = wave / kWavesN * Compute::kWaveM, wave_col = wave % kWavesN * kColumns;
-  char* own = static_cast<char*>(lds) + wave * (kRows * kPitch);
+  char* own = reinterpret_cast<char*>(&lds) + wave * (kRows * kPitch);
   barrier();  // other waves may still read the last tiles
   compute.for_each(
       acc,
@@ -124,10 +125,7 @@ CG_DEVICE void store_result(const Compute& compute, const typename Compute::Accu
                             i64 c_offset, int row0, int col0, Storage& lds, Finish finish) {
   const Target<Stores, Inside> target(args, c_offset);
   if constexpr (Stores::kThroughLds) {
-    constexpr int kWaves = Compute::kBlockM / Compute::kWaveM * (Compute::kBlockN / Compute::kWaveN);
-    constexpr int kPitch = Compute::kWaveN * sizeof(typename Stores::Out) + 16;
-    static_assert(kWaves * Compute::kTile * kPitch <= sizeof(Storage), "the rows of all waves must fit in LDS");
-    store_gathered(compute, acc, target, row0, col0, &lds, finish);
+    store_gathered(compute, acc, target, row0, col0, lds, finish);
   } else {
     store_directly(compute, acc, target, row0, col0, finish);
   }

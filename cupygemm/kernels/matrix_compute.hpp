@@ -5,11 +5,6 @@
 
 namespace cg {
 
-struct NoWork {
-  template <class Index>
-  CG_MEMBER void operator()(Index) const {}
-};
-
 // Atom: an instruction, such as WmmaGfx12. A, B: the tiles in LDS. kWavesM x kWavesN waves share the block tile.
 // kPriority: the wave's scheduling priority is raised around each instruction (seed tutorial 001, step 7).
 template <class Atom, class A, class B, int kWavesM, int kWavesN, bool kPriority>
@@ -57,7 +52,7 @@ struct MatrixCompute {
   // One tile of K. Instructions run along n, then m, then K; a fragment is read one instruction before its first use,
   // so that its latency passes behind arithmetic. work(Constant<i>()) is called before instruction i, to put other
   // instructions between them.
-  template <class T, class Work = NoWork>
+  template <class T, class Work = Nothing>
   CG_MEMBER void multiply(Accumulator& acc, const T* a_tile, const T* b_tile, const Work& work = Work()) const {
     const char* a_bytes = reinterpret_cast<const char*>(a_tile);
     const char* b_bytes = reinterpret_cast<const char*>(b_tile);

@@ -89,7 +89,7 @@ struct MfmaCompute {
 #pragma unroll
     for (int s = 0; s < kSteps; ++s) {
       if (s + 1 < kSteps) read(fragments[(s + 1) % 2], a, b, s + 1);
-      multiply_step(acc, fragments[s % 2], [](int) {});
+      multiply_step(acc, fragments[s % 2], Nothing());
       // The scheduler would read all fragments of the tile first, for which there are no registers.
       __builtin_amdgcn_sched_barrier(0);
     }

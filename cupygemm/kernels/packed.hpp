@@ -56,10 +56,9 @@ struct PackedOperand {
 #pragma unroll
     for (int i = 0; i < kTiles; ++i)
 #pragma unroll
-      for (int p = 0; p < kPieces; ++p) {
-        u32 lane = lane_offset + (step * kPieces + p) * kGroups * kRunBytes;
-        fragment[step][i][p] = bit_cast<Words4>(at.load<u32, 4>(lane, tile_offset[i]));
-      }
+      for (int p = 0; p < kPieces; ++p)
+        fragment[step][i][p] =
+            bit_cast<Words4>(at.load<u32, 4>(lane_offset + (step * kPieces + p) * kGroups * kRunBytes, tile_offset[i]));
   }
 };
 

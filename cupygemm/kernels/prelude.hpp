@@ -54,7 +54,8 @@ struct Select<false, A, B> {
 };
 
 struct Nothing {
-  CG_MEMBER void operator()(int) const {}
+  template <class Index>
+  CG_MEMBER void operator()(Index) const {}
 };
 
 // A loop whose index is a constant in its body: body(Constant<0>()), body(Constant<1>()), ... Registers are arrays that

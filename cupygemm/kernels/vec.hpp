@@ -126,8 +126,8 @@ CG_DEVICE void store_unaligned(void*, const Vec<T, N>&) {
   static_assert(sizeof(T) == 0, "only AMD GPUs store vectors to any address");
 }
 template <class T, int N>
-CG_DEVICE Vec<T, N> without_first(const Vec<T, N>& x, int) {
-  return x;
+CG_DEVICE Vec<T, N> without_first(const Vec<T, N>&, int) {
+  static_assert(sizeof(T) == 0, "only what loads vectors from any address moves them down");
 }
 #endif
 

@@ -51,6 +51,8 @@ class Tile:
     def __post_init__(self) -> None:
         if self.slices > 1 and (self.staging != "async" or self.block_k % (2 * self.slices)):
             raise ValueError(f"staging {self.staging!r} with a K tile of {self.block_k} takes no {self.slices} slices")
+        if self.thread_m % self.slices:
+            raise ValueError(f"{self.slices} slices cannot share the {self.thread_m} rows of a thread")
         for block, waves, lanes, what in (
             (self.block_m, self.waves_m, self.lanes_m, "M"),
             (self.block_n, self.waves_n, self.lanes_n, "N"),
@@ -81,9 +83,11 @@ class Tile:
 
     @property
     def lds_bytes(self) -> int:
-        """LDS of one block, at most: asynchronous copies that transpose pad each line of a tile by 4 elements."""
+        """LDS of one block, at most: asynchronous copies that transpose pad each line of a tile by 4 elements. At the
+        end the sums of all slices lie there (kernels/pipelined.hpp)."""
         padding = 8 if self.staging == "async" else 0
-        return 4 * self.buffers * self.block_k * (self.block_m + self.block_n + padding)
+        tiles = 4 * self.buffers * self.block_k * (self.block_m + self.block_n + padding)
+        return max(tiles, 4 * self.slices * self.block_m * self.block_n) if self.slices > 1 else tiles
 
     @property
     def dynamic_lds_bytes(self) -> int:

@@ -150,6 +150,11 @@ class ProductLaunch:
             args["grid_y"] = y
             self._total = KernelLaunch(total, blocks, SUM_THREADS, 0, args)
 
+    @property
+    def is_one_kernel(self) -> bool:
+        """Whether `run` enqueues one kernel and allocates nothing."""
+        return self._total is None
+
     def shortest(self) -> Callable[[int, int, int, int], cupy.ndarray | None]:
         """`run`, or what it comes down to where there is one kernel."""
         return self._main.run if self._total is None else self.run

@@ -33,6 +33,8 @@ _functions: dict[tuple[int, KernelConfig | SumConfig], Any] = {}
 _failures: dict[tuple[int, KernelConfig | SumConfig], Exception] = {}
 #: Launches prepared from loaded functions (recall.py).
 launches: dict[tuple, Any] = {}
+#: Graphs of such launches (_graphs.py), the one used last at the end.
+graphs: dict[tuple, Any] = {}
 _lock = threading.Lock()
 
 # CuPy checks that a cache entry is what was once written, not that the driver can load it. Where it cannot, this
@@ -78,6 +80,7 @@ def forget() -> None:
         _functions.clear()
         _failures.clear()
         launches.clear()
+        graphs.clear()
 
 
 def _load(source: KernelSource) -> Any:

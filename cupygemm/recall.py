@@ -13,36 +13,24 @@ import cupy
 from cupy.cuda import get_current_stream
 from cupy_backends.cuda.api import runtime
 
-from cupygemm import _capture, module
+from cupygemm import _capture, _graphs, module
 from cupygemm._options import current_options
+from cupygemm._spare import Spares
 
 _MOST_CALLS = 4096
-#: Results up to this size are allocated ahead: the allocation for the next call then takes place while the GPU works
-#: on this one. At most one array is held so.
-_MOST_AHEAD = 2**20
 _MISALIGNED = 15
-#: The address that stands for each thread's own default stream: equal addresses do not mean the same stream there.
-_PER_THREAD = 2
 _ndarray = cupy.ndarray
 _find = module.launches.get
+_take_graph = module.graphs.pop
+_start_graph, _is_capturing = runtime.graphLaunch, runtime.streamIsCapturing
 _options = current_options.get
 
 
 class _Call:
     """What there is to know about a call: `run` makes it, for operands whose address is a multiple of 16."""
 
-    __slots__ = (
-        "dtype",
-        "launch",
-        "nbytes",
-        "operand_bytes",
-        "options",
-        "result_dtype",
-        "run",
-        "shape",
-        "spare",
-        "swapped",
-    )
+    __slots__ = ("dtype", "launch", "nbytes", "operand_bytes", "options", "repeats", "result", "result_dtype", "run",
+                 "shape", "swapped")  # fmt: skip
 
     def __init__(self, a: cupy.ndarray, b: cupy.ndarray, c: cupy.ndarray, launch: Any, swapped: bool) -> None:
         self.dtype = a.dtype
@@ -54,11 +42,11 @@ class _Call:
         self.options = current_options.get()  # what was decided under these need not hold under others
         self.launch = launch  # owns the memory that `run` points to
         self.run = launch.shortest()
+        self.repeats = launch.is_one_kernel and _graphs.pays()
+        self.result = Spares(c).result
         self.swapped = swapped
-        self.spare: list[tuple[int, cupy.ndarray]] = []
 
 
-_ahead: list[_Call] = []  # the call that holds a spare array
 _several_devices: bool | None = None  # None until a call was remembered
 
 
@@ -102,24 +90,30 @@ def again(a: Any, b: Any, out: Any) -> cupy.ndarray | None:
         return None
     stream = get_current_stream().ptr
     if out is None:
-        try:  # pop() hands a spare array to one thread only
-            made_on, result = call.spare.pop()
-            if made_on != stream:  # the pool orders reuse by stream
-                result = _ndarray(call.shape, call.result_dtype)
-        except IndexError:
-            result = _ndarray(call.shape, call.result_dtype)
-    elif _fits(call, out, first, second):
-        result = out
-    else:
+        out = call.result(stream)
+    elif not _fits(call, out, first, second):
         return None
     if call.swapped:
         first, second = second, first
-    workspace = call.run(first, second, result.data.ptr, stream)
+    target = out.data.ptr
+    if call.repeats:
+        place = (call, first, second, target, stream)
+        # Out of the table while it is started, since no two threads may start a graph at once; then last in it.
+        graph = _take_graph(place, None)
+        if graph is None:
+            call.run(first, second, target, stream)
+            _graphs.note(place)
+            return out
+        if stream and _is_capturing(stream):  # a graph cannot be captured
+            call.run(first, second, target, stream)
+        else:
+            _start_graph(graph.graphExec, stream)
+        module.graphs[place] = graph
+        return out
+    workspace = call.run(first, second, target, stream)
     if workspace is not None:
         _capture.keep(workspace)
-    if out is None and call.nbytes <= _MOST_AHEAD:
-        _allocate_ahead(call, stream)
-    return result
+    return out
 
 
 def _fits(call: _Call, out: Any, first: int, second: int) -> bool:
@@ -133,14 +127,3 @@ def _fits(call: _Call, out: Any, first: int, second: int) -> bool:
     clear_of_a = end <= first or first + call.operand_bytes[0] <= begin
     clear_of_b = end <= second or second + call.operand_bytes[1] <= begin
     return clear_of_a and clear_of_b and not begin & _MISALIGNED
-
-
-def _allocate_ahead(call: _Call, stream: int) -> None:
-    if stream == _PER_THREAD:
-        return
-    for other in _ahead[:]:  # a copy: other threads may be here too
-        if other is not call:
-            other.spare.clear()
-    _ahead[:] = [call]
-    if not call.spare:
-        call.spare.append((stream, _ndarray(call.shape, call.result_dtype)))

@@ -1,7 +1,8 @@
 """Where the tests run: on the GPU that is there, or else on emulated AMD GPUs, one device an architecture.
 
-CUPYGEMM_TEST_ARCHS names the emulated architectures, separated by commas; CUPYGEMM_TEST_CHECK=1 runs every launch under
-the emulator's checkers; CUPYGEMM_TEST_FULL=1 runs every case of the sweeps, of which an ordinary run takes a sample.
+Every launch runs under the emulator's checkers, unless CUPYGEMM_TEST_CHECK is 0. CUPYGEMM_TEST_ARCHS names the emulated
+architectures, separated by commas; CUPYGEMM_TEST_FULL=1 runs every case of the sweeps, of which an ordinary run takes a
+sample.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ DEVICES = ("gpu",) if REAL_GPU else ARCHS
 if not REAL_GPU:
     import cupygemm.emulator
 
-    cupygemm.emulator.activate(*ARCHS, check=os.environ.get("CUPYGEMM_TEST_CHECK", "0") != "0")
+    cupygemm.emulator.activate(*ARCHS, check=os.environ.get("CUPYGEMM_TEST_CHECK", "1") != "0")
 
 
 #: What an ordinary run takes of suites, and of tests, that compile many kernels: one device of each wave size, or of
@@ -30,7 +31,7 @@ if not REAL_GPU:
 FEW_DEVICES = ("gfx1201", "gfx942")
 ORDINARY = {
     "test_counted": ("gfx1201", "gfx950"),
-    "test_faults": ("gfx1201",),
+    "test_faults": FEW_DEVICES,
     "test_fp32_kernels": FEW_DEVICES,
     "test_matmul::test_ragged_around_tile_edges": FEW_DEVICES,
     "test_matmul_16bit": ("gfx1100", "gfx1201"),

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import cupygemm
 from cupygemm import dtypes
-from tests.conftest import DEVICES, FULL, REAL_GPU
+from tests.conftest import DEVICES, REAL_GPU
 
-EXAMPLES = int(os.environ.get("CUPYGEMM_TEST_EXAMPLES", "2000" if FULL else "100")) // len(DEVICES)
+EXAMPLES = int(os.environ.get("CUPYGEMM_TEST_EXAMPLES", "2000")) // len(DEVICES)
 KINDS = int(os.environ.get("CUPYGEMM_TEST_KINDS", "300" if REAL_GPU else "12"))
 # NumPy alone does not know bfloat16.
 TYPES = [name for name in dtypes.NAMES if name != "bfloat16"]

@@ -11,7 +11,7 @@
 //   takes two passes instead of four where neighbouring lanes read the same words (seen in the profiler).
 //
 // Where a grid has too few blocks to keep an SM busy, several groups of waves share the block tile: each multiplies its
-// slice of every K tile, and at the end the first group adds up what the others have, in their order.
+// slice of every K tile, and at the end adds up its share of what all have, in their order.
 #pragma once
 #include "simt.hpp"
 
@@ -27,8 +27,10 @@ struct PipelinedFMA : ScalarFMA<A, B, kWavesM, kWavesN, kLanesM, kLanesN> {
   static constexpr int kThreads = kWavesM * kWavesN * kWave;  // of a slice
   static constexpr int kSteps = kDepth / kSlices;             // values of k in a slice of a tile
   static_assert(kLanesM % 2 == 0 && kLanesN % 2 == 0, "each of bits 0 and 1 of a lane must number one of N and M");
+  static constexpr int kOwnRows = kThreadM / kSlices;         // of a thread's piece, after `gather`
   static_assert(kSteps * kSlices == kDepth && kSteps % 2 == 0,
                 "slices must share the K tile, and fragments alternate between two sets of registers");
+  static_assert(kOwnRows * kSlices == kThreadM, "slices must share the rows of a thread's piece");
 
   float x[2][kThreadM], y[2][kThreadN];
   int slice;
@@ -70,35 +72,60 @@ struct PipelinedFMA : ScalarFMA<A, B, kWavesM, kWavesN, kLanesM, kLanesN> {
     }
   }
 
-  // After the last step: brings the slices' sums together in the first group of waves. `lds` held the tiles.
+  // After the last step: adds up what the slices have, in their order. Each group of waves does so for its share of the
+  // rows, which come to lie first in `acc`. `lds` held the tiles.
   template <class Storage>
   CG_MEMBER void gather(Accumulator& acc, Storage& lds) const {
     if constexpr (kSlices > 1) {
-      constexpr int kValues = kThreadM * kThreadN;
-      static_assert((kSlices - 1) * kValues * kThreads * sizeof(float) <= sizeof(Storage),
-                    "the other slices' sums must fit where the tiles were");
-      float* sums = reinterpret_cast<float*>(&lds) + (slice - 1) * kValues * kThreads + thread_index() % kThreads;
+      // Sums by slice, row of a thread's piece, group of columns, thread: neighbouring lanes lie side by side.
+      float* sums = reinterpret_cast<float*>(&lds) + thread_index() % kThreads * kGroup;
+      const auto place = [&](int s, int i, int g) {
+        return sums + ((s * kThreadM + i) * Base::kGroupsN + g) * kThreads * kGroup;
+      };
       barrier();
-      if (slice > 0) {
 #pragma unroll
-        for (int i = 0; i < kValues; ++i) sums[i * kThreads] = acc.v[i / kThreadN][i % kThreadN];
-      }
-      barrier();
-      if (slice > 0) return;
+      for (int i = 0; i < kThreadM; ++i)
 #pragma unroll
-      for (int s = 1; s < kSlices; ++s)
+        for (int g = 0; g < Base::kGroupsN; ++g) {
+          typename Base::Four four;
 #pragma unroll
-        for (int i = 0; i < kValues; ++i) {
-          float& to = acc.v[i / kThreadN][i % kThreadN];
-          to = fma(sums[(s * kValues + i) * kThreads], 1.0f, to);
+          for (int j = 0; j < kGroup; ++j) four[j] = acc.v[i][g * kGroup + j];
+          store<float, kGroup>(place(slice, i, g), four);
         }
+      barrier();
+#pragma unroll
+      for (int i = 0; i < kOwnRows; ++i)
+#pragma unroll
+        for (int g = 0; g < Base::kGroupsN; ++g)
+#pragma unroll
+          for (int s = 0; s < kSlices; ++s) {
+            const auto four = load<float, kGroup>(place(s, slice * kOwnRows + i, g));
+#pragma unroll
+            for (int j = 0; j < kGroup; ++j) {
+              float& to = acc.v[i][g * kGroup + j];
+              to = s == 0 ? four[j] : to + four[j];
+            }
+          }
     }
   }
 
-  // As ScalarFMA::for_each; only the first group of waves holds results.
+  // As ScalarFMA::for_each, for the rows that are this group's.
   template <class Put>
   CG_MEMBER void for_each(const Accumulator& acc, Put put) const {
-    if (kSlices == 1 || slice == 0) Base::for_each(acc, put);
+    if constexpr (kSlices == 1) {
+      Base::for_each(acc, put);
+    } else {
+#pragma unroll
+      for (int r = 0; r < kOwnRows; ++r)
+#pragma unroll
+        for (int g = 0; g < Base::kGroupsN; ++g) {
+          const int i = slice * kOwnRows + r;
+          typename Base::Four out;
+#pragma unroll
+          for (int j = 0; j < kGroup; ++j) out[j] = acc.v[r][g * kGroup + j];
+          put(row + i / kGroup * Base::kStrideM + i % kGroup, col + g * Base::kStrideN, out);
+        }
+    }
   }
 
  private:

@@ -98,6 +98,7 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=100_000)
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--device", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="of the first thread; the others follow it")
     parser.add_argument("--largest", type=int, default=512, help="longest dimension")
     arguments = parser.parse_args()
     share = arguments.calls // arguments.threads
@@ -105,7 +106,7 @@ def main() -> int:
     before = _live_bytes()
     begun = time.perf_counter()
     with multiprocessing.pool.ThreadPool(arguments.threads) as threads:
-        jobs = [(seed, share, arguments.device, arguments.largest) for seed in range(arguments.threads)]
+        jobs = [(arguments.seed + i, share, arguments.device, arguments.largest) for i in range(arguments.threads)]
         wrong = sum(threads.starmap(soak, jobs))
     leaked = max(0, _live_bytes() - before)
     seconds = time.perf_counter() - begun

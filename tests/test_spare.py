@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 
 import cupy
@@ -44,7 +45,7 @@ def test_two_take_turns_where_the_last_one_is_still_held(device):
         x = kept.result(0)
         seen.append(x.data.ptr)
     assert len(set(seen)) == 2
-    assert all(a != b for a, b in zip(seen, seen[1:], strict=False))
+    assert all(a != b for a, b in itertools.pairwise(seen))
 
 
 @pytest.mark.parametrize("what", HOLDERS)

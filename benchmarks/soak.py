@@ -71,7 +71,7 @@ def soak(seed: int, calls: int, device: int, largest: int) -> int:
 
 
 def _operands(rng: numpy.random.Generator, numbers: Numbers, sizes: list[int]) -> tuple[Operand, Operand]:
-    """Operands of random extents and layouts, each a view of the stored numbers from any element on, or a copy."""
+    """Operands of random extents and layouts, each a view of the stored numbers or a copy."""
     m, n, k = (int(size) for size in rng.choice(sizes, 3))
     batch = (int(rng.integers(2, 4)),) if rng.random() < 0.2 else ()
     dtype = str(rng.choice(_DTYPES))
@@ -80,7 +80,7 @@ def _operands(rng: numpy.random.Generator, numbers: Numbers, sizes: list[int]) -
         turned, copied = rng.random() < 0.5, rng.random() < 0.5
         shape = (*batch, columns, rows) if turned else (*batch, rows, columns)
         length = int(numpy.prod(shape))
-        begin = int(rng.integers(0, _STORED - length))
+        begin = 4 * int(rng.integers(0, (_STORED - length) // 4))
         host, on_gpu = (x[begin : begin + length].reshape(shape) for x in (numbers.host, numbers.device[dtype]))
         on_gpu = on_gpu.copy() if copied else on_gpu
         operands.append(Operand(host.swapaxes(-1, -2), on_gpu.swapaxes(-1, -2)) if turned else Operand(host, on_gpu))

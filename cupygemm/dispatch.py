@@ -151,7 +151,7 @@ def decide(
         options = tuple(c for c in options if _order_of_k(c.tile) == _order_of_k(options[0].tile))
     slices = (1,) if batch_invariant or one_slice else _slices(problem, options)
     choices = [
-        (_cycles(problem, device, c, s), i, s)
+        (_cycles(problem, device, c, s) * (1 if s == 1 else _costs(device).doubt), i, s)
         for i, c in enumerate(options)
         for s in slices
         if s == 1 or s * _blocks(problem, c.tile) <= 4 * device.units
@@ -245,18 +245,37 @@ def _matrix_fmas(arch: Arch, itemsize: int) -> int:
     return _MATRIX_FMAS[arch.family] * 2 // itemsize
 
 
-# Fitted to timings of 27 tiles and 68 products, and of K slices, on an H200 (sm_90); in clocks of 1.9 GHz. The tile that
-# they lead to takes 0.9 % longer than the fastest of the 27 (geometric mean of the products), 4.6 % at most. For other
-# targets they are no more than an order of magnitude.
-#: From a block's start to its first FMA, and from its last FMA to its end, without the stores.
-_BLOCK = 700
-#: Bytes of C that a block stores in a clock.
-_STORED_BYTES = 16.5
-#: What a second kernel costs.
-_SECOND_LAUNCH = 6400
+@dataclasses.dataclass(frozen=True)
+class Costs:
+    """What a grid costs beyond its FMAs, in clocks.
+
+    Attributes:
+        block: from a block's start to its first FMA, and from its last FMA to its end, without the stores.
+        stored_bytes: bytes of C that a block stores in a clock.
+        second_launch: the kernel that adds up slices of K, its workspace, and a launch that is no graph (_graphs.py).
+        doubt: how many times the estimate for a product in slices must fit into that for one without.
+    """
+
+    block: float
+    stored_bytes: float
+    second_launch: float
+    doubt: float
+
+
+# Fitted to timings of 27 tiles and 68 products, and of K slices, on an H200 (sm_90) at 1.9 GHz. The tile that they lead
+# to takes 0.9 % longer than the fastest of the 27 (geometric mean of the products), 4.6 % at most.
+_NVIDIA = Costs(700, 16.5, 12000, 1.25)
+# No more than an order of magnitude.
+_AMD = Costs(700, math.inf, 6400, 1.0)
 #: Bytes that a compute unit moves in a clock, where the operands are small enough to come from the L2 cache.
 _BYTES = 33
+#: Clocks from asking for data until it is in LDS, out of the L2 cache and, for operands of more bytes, from memory.
+_LATENCY, _FROM_MEMORY, _CACHED_BYTES = 300, 800, 40e6
 _MOST_WORKSPACE = 2**28
+
+
+def _costs(device: Device) -> Costs:
+    return _AMD if device.arch.is_amd else _NVIDIA
 
 
 def _slices(problem: GemmProblem, options: tuple[Candidate, ...]) -> tuple[int, ...]:
@@ -296,15 +315,26 @@ def _cycles(problem: GemmProblem, device: Device, candidate: Candidate, splits: 
     depth = -(-_k_slice(problem.k, tile, splits) // tile.block_k) * tile.block_k
     share = min(full, alone * rounds)
     work = rounds * tile.block_m * tile.block_n * depth * _copy_overhead(problem, tile) / (fmas * share)
-    around = _BLOCK + problem.types.result_itemsize * tile.block_m * tile.block_n / _STORED_BYTES
+    costs = _costs(device)
+    around = costs.block + problem.types.result_itemsize * tile.block_m * tile.block_n / costs.stored_bytes
     cycles = work + around * max(1.0, rounds * alone / full)
     moved = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
-    cycles = max(cycles, problem.types.itemsize * problem.batches * moved / (_BYTES * device.units))
+    moved *= problem.types.itemsize * problem.batches
+    cycles = max(cycles, moved / (_BYTES * device.units), _waiting(tile, depth // tile.block_k, rounds, moved))
     if splits > 1:
         partial = problem.m * problem.n * problem.batches * (2 * splits + 1)
         partial *= 4 // min(4, store_width(into_workspace(problem)))  # single elements move a quarter as fast
-        cycles += _SECOND_LAUNCH + 4 * partial / (_BYTES * device.units)
+        cycles += costs.second_launch + 4 * partial / (_BYTES * device.units)
     return cycles
+
+
+def _waiting(tile: Tile | MatrixTile, steps: int, rounds: float, moved: int) -> float:
+    """Clocks in which blocks that do nothing but wait for their copies would walk `steps` tiles of K: copies are under
+    way for as many tiles as there are buffers, but for the one that is read and the one that was."""
+    if isinstance(tile, MatrixTile) or tile.staging != "async":
+        return 0.0
+    latency = _FROM_MEMORY if moved > _CACHED_BYTES else _LATENCY
+    return steps * latency / (tile.buffers - 2) * max(1.0, rounds / tile.min_waves)
 
 
 def _copy_overhead(problem: GemmProblem, tile: Tile | MatrixTile) -> float:

@@ -145,7 +145,7 @@ def decide(
     options = candidates(device.arch, types)
     if not options:
         return Fallback(f"no kernel for {types.operand} on {device.arch.name}")
-    if not (batch_invariant or one_slice) and (few := _few_rows(problem, device)):
+    if not (batch_invariant or one_slice) and (few := few_rows(problem, device)):
         return few
     if batch_invariant:
         options = tuple(c for c in options if _order_of_k(c.tile) == _order_of_k(options[0].tile))
@@ -200,7 +200,7 @@ def _order_of_k(tile: Tile | MatrixTile) -> tuple[str, int, int]:
     return ("fma", tile.block_k, tile.slices) if isinstance(tile, Tile) else ("wmma", tile.block_k, 1)
 
 
-def _few_rows(problem: GemmProblem, device: Device) -> Decision | None:
+def few_rows(problem: GemmProblem, device: Device) -> Decision | None:
     """The GEMV kernel, where the product has few rows and enough columns to keep the compute units busy."""
     if problem.types != F32 or problem.m > MOST_ROWS:
         return None

@@ -11,9 +11,8 @@ import numpy
 
 from cupygemm import _capture, launch, module, recall
 from cupygemm.arch import Arch, amd_arch, nvidia_arch
-from cupygemm.dispatch import Decision, Device, Fallback, candidates, decide
+from cupygemm.dispatch import Decision, Device, Fallback, candidates, decide, few_rows
 from cupygemm.dtypes import kernel_types
-from cupygemm.gemv_tile import MOST_ROWS
 from cupygemm.kernel_config import KernelConfig, SumConfig
 from cupygemm.packing import on_packed
 from cupygemm.problem import F32, GemmProblem, Matrix, Types, alignment, element_strides, simplified
@@ -91,8 +90,9 @@ def make_plan(
 ) -> Plan:
     """Decides for one combination of shapes and layouts. M, N, K and the batch are positive."""
     problem, swapped = simplified(_problem(shapes, a, b, c, types))
-    if types == F32 and problem.n <= MOST_ROWS < problem.m:  # the kernel for few rows, turned round
-        problem, swapped = problem.transposed(), not swapped
+    turned = problem.transposed()
+    if problem.n < problem.m and not batch_invariant and few_rows(turned, device):
+        problem, swapped = turned, not swapped
     answer = decide(problem, device, batch_invariant)
     name = answer.reason if isinstance(answer, Fallback) else answer.config.name
     _log.info("%s x %s on %s: %s", a.shape, b.shape, device.arch.name, name)

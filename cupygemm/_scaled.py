@@ -16,13 +16,14 @@ import numpy
 from cupygemm._preshuffle import Packed
 from cupygemm._quantize import FORMATS, Format, halved_to_fnuz, widened
 from cupygemm.arch import Arch
-from cupygemm.dispatch import Device, Fallback, candidates, decide
+from cupygemm.dispatch import Fallback, decide
 from cupygemm.kernel_config import Activation, Finish
 from cupygemm.launch import SCALED_ARGS, KernelLaunch, arguments, grid
 from cupygemm.module import function
 from cupygemm.packing import on_packed
 from cupygemm.plan import current_device
 from cupygemm.problem import GemmProblem, Matrix, Types, alignment, element_strides
+from cupygemm.tiles import Device, candidates
 
 ACTIVATIONS = ("relu", "gelu", "silu")
 _RESULTS = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int32": "i32"}

@@ -12,8 +12,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
+from cupygemm.access import operand_access, store_width
 from cupygemm.arch import Arch
-from cupygemm.dispatch import Decision, operand_access, store_width
+from cupygemm.dispatch import Decision
 from cupygemm.kernel_config import KernelConfig, OperandAccess, Tile, infeasible
 from cupygemm.matrix_tile import MatrixTile
 from cupygemm.naive_tile import NaiveTile

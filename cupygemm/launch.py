@@ -13,9 +13,10 @@ import cupy
 import numpy
 from cupy_backends.cuda.api import driver
 
-from cupygemm.dispatch import Decision, into_workspace, store_width
+from cupygemm.access import store_width
+from cupygemm.dispatch import Decision
 from cupygemm.kernel_config import MAX_BATCH_RANK, SumConfig
-from cupygemm.problem import GemmProblem
+from cupygemm.problem import GemmProblem, into_workspace
 
 _RANK = (MAX_BATCH_RANK,)
 

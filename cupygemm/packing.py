@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 
+from cupygemm.access import gathers_rows
 from cupygemm.arch import Arch
-from cupygemm.dispatch import Decision, gathers_rows
+from cupygemm.dispatch import Decision
 from cupygemm.kernel_config import OperandAccess
 from cupygemm.mfma_tile import INSTRUCTION_BYTES, MfmaTile
 from cupygemm.problem import GemmProblem, Matrix, Types

@@ -11,11 +11,12 @@ import numpy
 
 from cupygemm import _capture, launch, module, recall
 from cupygemm.arch import Arch, amd_arch, nvidia_arch
-from cupygemm.dispatch import Decision, Device, Fallback, candidates, decide, few_rows
+from cupygemm.dispatch import Decision, Fallback, decide, few_rows
 from cupygemm.dtypes import kernel_types
 from cupygemm.kernel_config import KernelConfig, SumConfig
 from cupygemm.packing import on_packed
 from cupygemm.problem import F32, GemmProblem, Matrix, Types, alignment, element_strides, simplified
+from cupygemm.tiles import Device, candidates
 
 _log = logging.getLogger("cupygemm")
 

@@ -6,6 +6,7 @@ C[batch] (M x N) = A[batch] (M x K) * B[batch] (K x N). All strides count elemen
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 Ints = tuple[int, ...]
@@ -178,3 +179,11 @@ def element_strides(strides: Sequence[int], itemsize: int) -> Ints:
     if any(s % itemsize for s in strides):
         raise ValueError(f"strides {tuple(strides)} are not multiples of the item size, {itemsize} bytes")
     return tuple(s // itemsize for s in strides)
+
+
+def into_workspace(problem: GemmProblem) -> GemmProblem:
+    """The problem with C replaced by one slice's place in the workspace: FP32, matrix after matrix, row-major."""
+    size = problem.m * problem.n
+    steps = tuple(size * math.prod(problem.batch[d + 1 :]) for d in range(len(problem.batch)))
+    types = dataclasses.replace(problem.types, result="f32")
+    return dataclasses.replace(problem, c=Matrix(problem.n, 1, steps, 16), types=types)

@@ -14,10 +14,11 @@ import typing
 import pytest
 
 from cupygemm.arch import Arch
-from cupygemm.dispatch import Decision, Device, build
+from cupygemm.dispatch import Decision, build
 from cupygemm.kernel_config import KernelConfig
 from cupygemm.problem import GemmProblem
 from cupygemm.source import kernel_source
+from cupygemm.tiles import Device
 
 _TOOLS = pathlib.Path(__file__).parents[1] / "tools"
 #: What hiprtc assumes and plain clang has to be told.

@@ -8,9 +8,9 @@ import numpy
 import pytest
 
 import cupygemm
-from cupygemm import dispatch
 from cupygemm.arch import amd_arch
 from cupygemm.problem import Types
+from cupygemm.tiles import candidates
 from tests import test_mfma
 from tests.conftest import DEVICES
 from tests.test_mfma import MFMA
@@ -20,7 +20,7 @@ only = test_mfma.only
 pytestmark = pytest.mark.skipif("gfx950" not in MFMA, reason="gfx950 alone has them")
 TILES = [
     pytest.param(candidate, id=candidate.tile.name)
-    for candidate in dispatch.candidates(amd_arch("gfx950"), Types("e4m3", "f32", "f32"))
+    for candidate in candidates(amd_arch("gfx950"), Types("e4m3", "f32", "f32"))
 ]
 
 

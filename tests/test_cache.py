@@ -176,9 +176,9 @@ def test_archs_that_cupy_cannot_tell_apart_have_entries_of_their_own(tmp_path):
     """gfx1200 and gfx1201 have the same compute capability, which is all of the arch that CuPy's key holds."""
     from cupygemm._warmup import _operands
     from cupygemm.arch import amd_arch
-    from cupygemm.dispatch import Device
     from cupygemm.plan import make_plan
     from cupygemm.source import kernel_source
+    from cupygemm.tiles import Device
 
     sources = set()
     for name in ("gfx1200", "gfx1201"):

@@ -9,9 +9,10 @@ import numpy
 import pytest
 
 from cupygemm import chosen, ladder
-from cupygemm.dispatch import build, candidates
+from cupygemm.dispatch import build
 from cupygemm.plan import current_device
 from cupygemm.problem import F32, Types
+from cupygemm.tiles import candidates
 from tests.conftest import FULL, REAL_GPU
 from tests.products import place
 

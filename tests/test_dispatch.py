@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cupygemm.access import operand_access
 from cupygemm.arch import amd_arch, known_archs, nvidia_arch
-from cupygemm.dispatch import Decision, Device, Fallback, candidates, decide, operand_access
+from cupygemm.dispatch import Decision, Fallback, decide
 from cupygemm.launch import arguments, grid
 from cupygemm.problem import GemmProblem, Matrix
 from cupygemm.source import kernel_source
+from cupygemm.tiles import Device, candidates
 
 ARCHS = [nvidia_arch(name[3:]) if name.startswith("sm_") else amd_arch(name) for name in known_archs()]
 GFX1201 = Device(amd_arch("gfx1201"), 32)
@@ -150,3 +152,18 @@ def test_different_configurations_have_different_names():
             decision = decide(square(n, n, n, batch), GFX1201)
             configs |= {decision.config, dataclasses.replace(decision.config, c_unit=False, c_vec=1)}
     assert len({c.name for c in configs}) == len(configs)
+
+
+def test_few_columns_are_turned_round_only_for_the_kernel_for_few_rows():
+    """Turned round for nothing, 4096 x 4 x 4096 took 97 us on an H200 instead of about 60."""
+    from cupygemm.plan import Layout, Shapes, make_plan
+
+    device = Device(nvidia_arch("90"), 132)
+    shapes = Shapes((), 4096, 4, 4096, (4096, 4))
+    a, b, c = Layout((4096, 4096), (4096, 1), 16), Layout((4096, 4), (4, 1), 16), Layout((4096, 4), (4, 1), 16)
+    straight = make_plan(device, shapes, a, b, c)
+    assert not straight.swapped
+    assert straight.decision.config.c_unit
+    turned = make_plan(device, shapes, a, Layout((4096, 4), (1, 4096), 16), c)
+    assert turned.swapped
+    assert "gemv" in turned.decision.config.name

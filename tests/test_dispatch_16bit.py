@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cupygemm.arch import amd_arch
-from cupygemm.dispatch import Decision, Device, candidates, decide
+from cupygemm.dispatch import Decision, decide
 from cupygemm.problem import GemmProblem, Matrix, Types
+from cupygemm.tiles import Device, candidates
 
 # Units as HIP counts them: pairs of compute units.
 DEVICES = [Device(amd_arch("gfx1100"), 48), Device(amd_arch("gfx1151"), 20), Device(amd_arch("gfx1201"), 32)]

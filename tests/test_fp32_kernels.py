@@ -9,11 +9,12 @@ import pytest
 
 import cupygemm
 from cupygemm import plan as planning
-from cupygemm.dispatch import Decision, build, candidates
+from cupygemm.dispatch import Decision, build
 from cupygemm.gemv_tile import GemvTile
 from cupygemm.kernel_config import Tile
 from cupygemm.plan import Layout, Plan, Shapes, current_device, prepare
 from cupygemm.problem import F32, simplified
+from cupygemm.tiles import candidates
 from tests.conftest import REAL_GPU
 from tests.products import assert_close, integers, place
 from tests.test_matmul import LAYOUTS

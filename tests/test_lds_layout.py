@@ -8,11 +8,11 @@ import sys
 import pytest
 
 from cupygemm.arch import amd_arch
-from cupygemm.dispatch import candidates
 from cupygemm.matrix_tile import PADDING, MatrixTile
 from cupygemm.mfma_tile import MfmaTile
 from cupygemm.problem import F32, Types
 from cupygemm.source import KERNELS
+from cupygemm.tiles import candidates
 
 
 def compiles(tmp_path, claims: list[str], arch: str = "gfx1201") -> bool:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import cupygemm
 from cupygemm import chosen, ladder
 from cupygemm._options import config
-from cupygemm.dispatch import candidates
 from cupygemm.plan import current_device
 from cupygemm.problem import Types
+from cupygemm.tiles import candidates
 from tests.conftest import FULL
 from tests.products import assert_close_16bit, place
 

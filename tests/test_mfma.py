@@ -11,6 +11,7 @@ import cupygemm
 from cupygemm import dispatch, module, plan
 from cupygemm.arch import amd_arch
 from cupygemm.problem import Types
+from cupygemm.tiles import Candidate, candidates
 from tests.conftest import CHOSEN, DEVICES, FEW_DEVICES, FULL, REAL_GPU
 
 MFMA = () if REAL_GPU else tuple(d for d in DEVICES if amd_arch(d).family in ("cdna2", "cdna3", "cdna4"))
@@ -19,7 +20,7 @@ TRIED = MFMA if FULL or CHOSEN else tuple(d for d in MFMA if d in FEW_DEVICES)
 TILES = [
     pytest.param(arch, candidate, id=f"{arch}-{candidate.tile.name}")
     for arch in TRIED
-    for candidate in dispatch.candidates(amd_arch(arch), Types("f16", "f32", "f16"))
+    for candidate in candidates(amd_arch(arch), Types("f16", "f32", "f16"))
 ]
 DTYPES = (numpy.float16, ml_dtypes.bfloat16)
 
@@ -34,7 +35,7 @@ def cdna(request):
 def only(monkeypatch):
     """Makes one tile the only choice on an architecture's device, which becomes the current one."""
 
-    def choose(arch: str, candidate: dispatch.Candidate) -> cupy.cuda.Device:
+    def choose(arch: str, candidate: Candidate) -> cupy.cuda.Device:
         monkeypatch.setattr(dispatch, "candidates", lambda *_: (candidate,))
         _forget()
         return cupy.cuda.Device(DEVICES.index(arch))

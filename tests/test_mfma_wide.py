@@ -7,9 +7,10 @@ import numpy
 import pytest
 
 import cupygemm
-from cupygemm import dispatch, dtypes
+from cupygemm import dtypes
 from cupygemm.arch import amd_arch
 from cupygemm.mfma_tile import MfmaTile
+from cupygemm.tiles import candidates
 from tests import test_mfma
 from tests.conftest import DEVICES
 from tests.test_mfma import TRIED, place
@@ -20,7 +21,7 @@ TILES = [
     pytest.param(arch, dtype, candidate, id=f"{arch}-{dtype.__name__}-{candidate.tile.name}")
     for arch in TRIED
     for dtype in (numpy.float32, numpy.float64)
-    for candidate in dispatch.candidates(amd_arch(arch), dtypes.kernel_types(numpy.dtype(dtype)))
+    for candidate in candidates(amd_arch(arch), dtypes.kernel_types(numpy.dtype(dtype)))
     if isinstance(candidate.tile, MfmaTile)
 ]
 DTYPES = (numpy.float32, numpy.float64)

@@ -8,9 +8,10 @@ import numpy
 import pytest
 
 import cupygemm
-from cupygemm import dispatch, plan
+from cupygemm import plan
 from cupygemm.arch import amd_arch
 from cupygemm.dtypes import kernel_types
+from cupygemm.tiles import candidates
 from tests import test_mfma
 from tests.conftest import DEVICES
 from tests.test_mfma import MFMA, TRIED, place, small
@@ -22,7 +23,7 @@ TILES = [
     pytest.param(arch, dtype, candidate, id=f"{arch}-{numpy.dtype(dtype).name}-{candidate.tile.name}")
     for arch in TRIED
     for dtype in (numpy.float16, numpy.int8)
-    for candidate in dispatch.candidates(amd_arch(arch), kernel_types(numpy.dtype(dtype)))
+    for candidate in candidates(amd_arch(arch), kernel_types(numpy.dtype(dtype)))
 ]
 
 

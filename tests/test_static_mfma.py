@@ -13,12 +13,12 @@ import re
 import pytest
 
 from cupygemm.arch import Arch, amd_arch
-from cupygemm.dispatch import candidates
 from cupygemm.kernel_config import Finish, KernelConfig
 from cupygemm.ladder import decision
 from cupygemm.mfma_tile import MfmaTile
 from cupygemm.packing import pack_access
 from cupygemm.problem import Types
+from cupygemm.tiles import candidates
 from tests.static import listing, shipped, stats
 from tools.figures import square
 

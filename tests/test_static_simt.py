@@ -8,10 +8,10 @@ import dataclasses
 import pytest
 
 from cupygemm.arch import amd_arch
-from cupygemm.dispatch import candidates
 from cupygemm.kernel_config import Tile, infeasible
 from cupygemm.ladder import decision
 from cupygemm.problem import F32, GemmProblem, Matrix
+from cupygemm.tiles import candidates
 from tests.conftest import FULL
 from tests.static import listing, shipped, stats
 

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from cupygemm.arch import Arch, amd_arch
-from cupygemm.dispatch import candidates
 from cupygemm.kernel_config import KernelConfig
 from cupygemm.ladder import Step, decision, steps
 from cupygemm.problem import Types
+from cupygemm.tiles import candidates
 from tests.conftest import FULL
 from tests.static import listing, shipped, stats
 from tools.figures import square

@@ -12,8 +12,8 @@ import argparse
 import sys
 
 from cupygemm.arch import Arch, amd_arch
-from cupygemm.dispatch import candidates
 from cupygemm.problem import GemmProblem, Matrix, Types
+from cupygemm.tiles import candidates
 from tests.static import shipped, stats
 
 TYPES = {

@@ -116,7 +116,7 @@ class Case:
         return found | self._stride_words() if isinstance(self.config, KernelConfig) else found
 
     def _stride_words(self) -> dict[int, tuple[str, int, int]]:
-        """Of strides along which a tile reaches less than 2**31 bytes (dispatch.operand_access)."""
+        """Of strides along which a tile reaches less than 2**31 bytes (access.operand_access)."""
         found: dict[int, tuple[str, int, int]] = {}
         config, tile = self.config, self.config.tile
         if isinstance(tile, GemvTile):

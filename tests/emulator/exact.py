@@ -8,12 +8,12 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from cupygemm import dispatch, launch
+from cupygemm import launch
 from cupygemm.arch import Arch
 from cupygemm.dispatch import Decision
 from cupygemm.kernel_config import Finish
 from cupygemm.packing import chunks_of
-from cupygemm.problem import F32, GemmProblem, Matrix, Types
+from cupygemm.problem import F32, GemmProblem, Matrix, Types, into_workspace
 
 from .bare import Run, untouched
 
@@ -77,7 +77,7 @@ def product(problem: GemmProblem, decision: Decision, arch: Arch, seed: int = 0,
         a, b = abs(a), abs(b)
         if config.finish is None and operand.name in ("float64", "float32", "float16", "bfloat16"):
             a[:, 0, -1] = b[:, -1, -1] = np.inf
-    target = problem if decision.splits == 1 else dispatch.into_workspace(problem)
+    target = problem if decision.splits == 1 else into_workspace(problem)
     result = element_type(target.types.result, arch)
     gap = 101 if operand.kind == "i" else np.nan
     inputs = {

@@ -10,13 +10,14 @@ import numpy as np
 
 from cupygemm import dispatch, ladder, launch
 from cupygemm.arch import Arch, amd_arch
-from cupygemm.dispatch import Decision, Device
+from cupygemm.dispatch import Decision
 from cupygemm.gemv_tile import GemvTile
 from cupygemm.kernel_config import Finish, KernelConfig, OperandAccess, Tile
 from cupygemm.matrix_tile import MatrixTile
 from cupygemm.mfma_tile import MfmaTile
 from cupygemm.packing import on_packed
 from cupygemm.problem import F32, GemmProblem, Types
+from cupygemm.tiles import Device, candidates
 
 from .bare import Case, Run
 from .exact import integers, problem_of, product
@@ -235,7 +236,7 @@ def _simt_cases(arch_name: str) -> dict[str, Callable[[], Case]]:
     """FP32's largest and smallest tile with more than one wave, element by element and from any address; one wave,
     split-K and its sum, few rows, loads straight to LDS."""
     arch = amd_arch(arch_name)
-    tiles = [c.tile for c in dispatch.candidates(arch)]
+    tiles = [c.tile for c in candidates(arch)]
     simt = [t for t in tiles if isinstance(t, Tile) and t.staging == "registers"]
     several = [t for t in simt if t.threads > arch.wave]
     large, small = several[0], several[-1]
@@ -265,7 +266,7 @@ def _matrix_cases(arch_name: str) -> dict[str, Callable[[], Case]]:
     found: dict[str, Callable[[], Case]] = {}
 
     def tiles(types: Types) -> list[MatrixTile]:
-        return [c.tile for c in dispatch.candidates(arch, types) if isinstance(c.tile, MatrixTile)]
+        return [c.tile for c in candidates(arch, types) if isinstance(c.tile, MatrixTile)]
 
     def middle(types: Types) -> MatrixTile:
         return next(t for t in tiles(types) if t.block_m * t.block_n <= 64 * 128)

@@ -11,8 +11,9 @@ import pytest
 
 from cupygemm import dispatch
 from cupygemm.arch import amd_arch
-from cupygemm.dispatch import Decision, Device
+from cupygemm.dispatch import Decision
 from cupygemm.problem import F32, Types, simplified
+from cupygemm.tiles import Device
 from tests.conftest import FULL
 
 from .shipped import case, cases, problem_of

@@ -1,0 +1,143 @@
+"""(problem, device, tile, slices of K) -> estimated clocks: rounds of blocks over the compute units, times the work of
+a block, over the share of peak that the tile reaches."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from cupygemm.access import store_width, tile_access
+from cupygemm.arch import Arch
+from cupygemm.kernel_config import Tile
+from cupygemm.matrix_tile import MatrixTile
+from cupygemm.problem import GemmProblem, into_workspace
+from cupygemm.tiles import Candidate, Device
+
+#: FMAs that a compute unit does in a clock.
+_FMAS = 128
+#: The same of matrix instructions with 16-bit operands; bytes go twice as fast.
+_MATRIX_FMAS = {"rdna3": 256, "rdna4": 512, "cdna1": 512, "cdna2": 512, "cdna3": 1024, "cdna4": 2048}
+
+
+def _matrix_fmas(arch: Arch, itemsize: int) -> int:
+    """FMAs that the matrix units of a compute unit do in a clock on operands of this size. In float32 and float64 they
+    are as fast as the vector units; float64 is half as fast on CDNA 4."""
+    if itemsize >= 4:
+        return _FMAS // 2 if arch.family == "cdna4" and itemsize == 8 else _FMAS
+    return _MATRIX_FMAS[arch.family] * 2 // itemsize
+
+
+@dataclasses.dataclass(frozen=True)
+class Costs:
+    """What a grid costs beyond its FMAs, in clocks.
+
+    Attributes:
+        block: from a block's start to its first FMA, and from its last FMA to its end, without the stores.
+        stored_bytes: bytes of C that a block stores in a clock.
+        second_launch: the kernel that adds up slices of K, its workspace, and a launch that is no graph (_graphs.py).
+        doubt: how many times the estimate for a product in slices must fit into that for one without.
+    """
+
+    block: float
+    stored_bytes: float
+    second_launch: float
+    doubt: float
+
+
+# Fitted to timings of 27 tiles and 68 products, and of K slices, on an H200 (sm_90) at 1.9 GHz. The tile that they lead
+# to takes 0.9 % longer than the fastest of the 27 (geometric mean of the products), 4.6 % at most.
+_NVIDIA = Costs(700, 16.5, 12000, 1.25)
+# No more than an order of magnitude.
+_AMD = Costs(700, math.inf, 6400, 1.0)
+#: Bytes that a compute unit moves in a clock, where the operands are small enough to come from the L2 cache.
+_BYTES = 33
+#: Clocks from asking for data until it is in LDS, out of the L2 cache and, for operands of more bytes, from memory.
+_LATENCY, _FROM_MEMORY, _CACHED_BYTES = 300, 800, 40e6
+_MOST_WORKSPACE = 2**28
+
+
+def _costs(device: Device) -> Costs:
+    return _AMD if device.arch.is_amd else _NVIDIA
+
+
+def doubt(device: Device) -> float:
+    """How many times the estimate for a product in slices must fit into that for one without."""
+    return _costs(device).doubt
+
+
+def slice_counts(problem: GemmProblem, options: tuple[Candidate, ...]) -> tuple[int, ...]:
+    """Numbers of K slices to consider."""
+    room = _MOST_WORKSPACE // (problem.m * problem.n * problem.batches * 4)
+    most = min(room, problem.k // 128, 64)
+    if problem.types.accumulate != "f32":  # the workspace holds FP32
+        most = 1
+    return tuple(s for s in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if s <= max(1, most))
+
+
+def blocks_of(problem: GemmProblem, tile: Tile | MatrixTile) -> int:
+    """Block tiles of all matrices of the batch."""
+    return -(-problem.m // tile.block_m) * -(-problem.n // tile.block_n) * problem.batches
+
+
+def k_slice_of(k: int, tile: Tile | MatrixTile, splits: int) -> int:
+    """K range of a slice: a multiple of the K tile."""
+    return k if splits == 1 else -(-k // (splits * tile.block_k)) * tile.block_k
+
+
+def cycles(problem: GemmProblem, device: Device, candidate: Candidate, splits: int) -> float:
+    """Estimated clocks of the grid, and of adding up the slices.
+
+    Blocks that share a unit slow one another down, so a round is one block a unit; but one block alone does not keep a
+    unit as busy as several.
+    """
+    tile, full = candidate.tile, candidate.share
+    if candidate.both_k and problem.a.k == problem.b.k == 1:
+        full = candidate.both_k
+    alone = candidate.alone or full
+    blocks, units = splits * blocks_of(problem, tile), device.units
+    fmas = _FMAS
+    if isinstance(tile, MatrixTile):
+        fmas = _matrix_fmas(device.arch, tile.itemsize)
+        # HIP counts pairs of compute units on RDNA, and a block keeps to one of the pair.
+        units *= 2 if device.arch.family.startswith("rdna") else 1
+    rounds = max(1.0, blocks / units) if blocks > 16 * units else -(-blocks // units)
+    depth = -(-k_slice_of(problem.k, tile, splits) // tile.block_k) * tile.block_k
+    share = min(full, alone * rounds)
+    work = rounds * tile.block_m * tile.block_n * depth * _copy_overhead(problem, tile) / (fmas * share)
+    costs = _costs(device)
+    around = costs.block + problem.types.result_itemsize * tile.block_m * tile.block_n / costs.stored_bytes
+    clocks = work + around * max(1.0, rounds * alone / full)
+    moved = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
+    moved *= problem.types.itemsize * problem.batches
+    clocks = max(clocks, moved / (_BYTES * device.units), _waiting(tile, depth // tile.block_k, rounds, moved))
+    if splits > 1:
+        partial = problem.m * problem.n * problem.batches * (2 * splits + 1)
+        partial *= 4 // min(4, store_width(into_workspace(problem)))  # single elements move a quarter as fast
+        clocks += costs.second_launch + 4 * partial / (_BYTES * device.units)
+    return clocks
+
+
+def _waiting(tile: Tile | MatrixTile, steps: int, rounds: float, moved: int) -> float:
+    """Clocks in which blocks that do nothing but wait for their copies would walk `steps` tiles of K: copies are under
+    way for as many tiles as there are buffers, but for the one that is read and the one that was."""
+    if isinstance(tile, MatrixTile) or tile.staging != "async":
+        return 0.0
+    latency = _FROM_MEMORY if moved > _CACHED_BYTES else _LATENCY
+    return steps * latency / (tile.buffers - 2) * max(1.0, rounds / tile.min_waves)
+
+
+def _copy_overhead(problem: GemmProblem, tile: Tile | MatrixTile) -> float:
+    """How much longer a tile takes for the instructions that copy its operands.
+
+    Asynchronous copies that transpose move one element each. A copy takes 3 issue slots with its address; copies of
+    single elements wait for one another, B's (as measured) a little more than A's.
+    """
+    if isinstance(tile, MatrixTile) or tile.staging != "async":
+        return 1.0
+    copies = 0.0
+    sides = ((problem.a, problem.m, tile.block_m, 5.0), (problem.b, problem.n, tile.block_n, 5.5))
+    for x, rows, block, single in sides:
+        access = tile_access(x, rows, block, problem, tile)
+        vec = 1 if access.contiguous == "k" else access.vec
+        copies += block / vec * (single if vec == 1 else 3)
+    return 1.0 + copies / (tile.block_m * tile.block_n)

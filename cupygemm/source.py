@@ -127,7 +127,7 @@ def _mfma(config: KernelConfig, tile: MfmaTile, arch: Arch) -> str:
     if config.b.packed:
         return _packed(config, tile, instruction)
     direct = tile.direct and all(_can_copy_directly(x, types) for x in (config.a, config.b))
-    compute, header = "MfmaCompute", "mfma"
+    compute, header = "MfmaFor", "mfma_ahead"
     if config.finish is not None and config.finish.blocks:
         compute, header = "BlockScaledMfma", "block_scaled"
     return f"""#include "gemm.hpp"

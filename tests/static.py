@@ -71,3 +71,9 @@ def listing(config: KernelConfig, arch: Arch) -> str:
 def stats(config: KernelConfig, arch: Arch):
     """loopstats.LoopStats of a kernel."""
     return loopstats().loop_stats(listing(config, arch))
+
+
+def covered(found: typing.Any, tile: typing.Any) -> bool:
+    """Whether every load of the hot loop has half of the loop's arithmetic to hide behind before it is waited for, of
+    `found`, what `stats` says of a kernel. Tiles under 64 x 64 have too little of it."""
+    return tile.block_m * tile.block_n < 64 * 64 or found.cover >= 0.5

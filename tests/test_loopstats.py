@@ -62,3 +62,40 @@ def test_counts():
 def test_nothing_to_count(text, why):
     with pytest.raises(ValueError, match=why):
         loopstats().loop_stats(text)
+
+
+LOAD, WORK = "buffer_load_b128 v[0:3], v4, s[0:3], 0 offen", "v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]"
+
+
+@pytest.mark.parametrize(
+    ("loop", "cover"),
+    [
+        ((LOAD, "s_waitcnt vmcnt(0)", WORK, WORK), 0),
+        ((LOAD, WORK, WORK, "s_waitcnt vmcnt(0) lgkmcnt(0)"), 1),
+        ((LOAD, WORK, "s_waitcnt vmcnt(0)", WORK), 0.5),
+        ((LOAD, WORK, LOAD, "s_waitcnt vmcnt(1)", WORK, "s_waitcnt vmcnt(0)"), 0.5),
+        ((WORK, "s_waitcnt vmcnt(0)", WORK, LOAD), 0.5),  # waited for in the next turn
+        ((LOAD, WORK, "s_wait_loadcnt 0x0", WORK), 0.5),
+        ((LOAD, LOAD, WORK, "s_wait_loadcnt_dscnt 0x100", WORK, "s_wait_loadcnt_dscnt 0x0"), 0.5),
+        (("global_load_lds_dword v0, s[0:1]", "s_waitcnt vmcnt(0)", WORK), 0),
+        ((LOAD, "s_waitcnt lgkmcnt(0)", WORK, "s_waitcnt vmcnt(0)"), 1),
+    ],
+)
+def test_what_a_load_can_hide_behind(loop, cover):
+    head, tail = LISTING[: LISTING.index(".LBB0_1:")], LISTING[LISTING.index("; %bb.2:") :]
+    body = "".join(f"\t{line}\n" for line in (*loop, "s_cbranch_scc0 .LBB0_1"))
+    assert loopstats().loop_stats(f"{head}.LBB0_1:\n{body}{tail}").cover == cover
+
+
+@pytest.mark.parametrize(
+    ("loop", "gap"),
+    [
+        ((WORK, WORK), 1),  # the branch
+        ((WORK, LOAD, "s_setprio 1", LOAD, WORK), 2),
+        ((LOAD, WORK, LOAD), 3),  # from one turn to the next
+    ],
+)
+def test_stretches_without_arithmetic(loop, gap):
+    head, tail = LISTING[: LISTING.index(".LBB0_1:")], LISTING[LISTING.index("; %bb.2:") :]
+    body = "".join(f"\t{line}\n" for line in (*loop, "s_cbranch_scc0 .LBB0_1"))
+    assert loopstats().loop_stats(f"{head}.LBB0_1:\n{body}{tail}").gap == gap

@@ -19,7 +19,7 @@ from cupygemm.mfma_tile import MfmaTile
 from cupygemm.packing import pack_access
 from cupygemm.problem import Types
 from cupygemm.tiles import candidates
-from tests.static import listing, shipped, stats
+from tests.static import covered, listing, shipped, stats
 from tools.figures import square
 
 GFX90A, GFX942, GFX950 = (amd_arch(name) for name in ("gfx90a", "gfx942", "gfx950"))
@@ -109,10 +109,22 @@ def test_every_tile_of_the_tables(arch, types, layout):
         assert found.spills == found.scratch == 0, config.name
         assert found.lds == candidate.tile.lds_bytes, config.name
         assert found.names.get("s_barrier", 0) <= 2, config.name
+        assert covered(found, candidate.tile), config.name
         assert not [n for n in found.names if re.search("flat_|_mul_|_div|mad_.*64", n)], config.name
         memory = sum(n for name, n in found.names.items() if name.startswith(("ds_", "buffer_", "global_")))
         if candidate.tile.block_m * candidate.tile.block_n >= 128 * 128:
             assert memory < 0.4 * found.instructions, config.name
+
+
+@pytest.mark.parametrize(
+    ("arch", "types", "layout", "most"),
+    [(GFX942, F16, "rc", 36), (GFX942, FP8, "rc", 36), (GFX950, F16, "rc", 16), (GFX950, FP8, "rc", 16)],
+    ids=lambda x: getattr(x, "name", str(x)),
+)
+def test_other_instructions_are_spread_over_the_matrix_instructions(arch, types, layout, most):
+    """What is left in a row is the commit: barrier, writes, barrier, or where tiles go straight to LDS one barrier."""
+    found = stats(shipped(square(types, layout, SIZE), largest(arch, types), arch), arch)
+    assert found.gap <= most
 
 
 def test_the_lock_stepped_kernel():
@@ -164,6 +176,7 @@ def test_packed_operands_pass_by_lds(arch, types, least):
             candidate.tile.lds_bytes * candidate.tile.block_m
         )
         assert not [name for name in found.names if "accvgpr" in name]
+        assert covered(found, candidate.tile), config.name
     config = dataclasses.replace(config_of(largest(arch, types), types, "rc"), b=pack_access(types))
     assert stats(config, arch).flops_per_instruction >= least
 
@@ -189,6 +202,7 @@ def test_block_scales_on_gfx950():
         tile = candidate.tile
         words = (tile.block_m // tile.waves_m + tile.block_n // tile.waves_n) // tile.instruction
         assert found.names["global_load_dword"] == words
+        assert tile.block_m < 128 or covered(found, tile), config.name
     largest_one = config_of(largest(GFX950, FP8), FP8, "rc")
     scaled = dataclasses.replace(largest_one, finish=Finish(False, False, None, blocks=True))
     assert stats(scaled, GFX950).flops_per_instruction >= 24000

@@ -13,7 +13,7 @@ from cupygemm.ladder import decision
 from cupygemm.problem import F32, GemmProblem, Matrix
 from cupygemm.tiles import candidates
 from tests.conftest import FULL
-from tests.static import listing, shipped, stats
+from tests.static import covered, listing, shipped, stats
 
 ARCHS = [amd_arch(name) for name in ("gfx1100", "gfx1151", "gfx1201", "gfx942", "gfx950")]
 SIZE = 4096
@@ -47,6 +47,7 @@ def test_no_scratch_and_no_spills(arch, layout, align):
         found = stats(config, arch)
         assert found.spills == found.scratch == 0, config.name
         assert found.lds == tile.lds_bytes, config.name
+        assert covered(found, tile), config.name
         assert "\tflat_" not in listing(config, arch), config.name
 
 

@@ -12,7 +12,7 @@ from cupygemm.ladder import Step, decision, steps
 from cupygemm.problem import Types
 from cupygemm.tiles import candidates
 from tests.conftest import FULL
-from tests.static import listing, shipped, stats
+from tests.static import covered, listing, shipped, stats
 from tools.figures import square
 
 # An ordinary run leaves gfx1151 out, whose figures are those of gfx1100.
@@ -67,6 +67,7 @@ def test_every_tile_of_the_table(arch, layout, operand):
         found = stats(config, arch)
         assert found.spills == found.scratch == 0, config.name
         assert found.lds == candidate.tile.lds_bytes, config.name
+        assert covered(found, candidate.tile), config.name
         assert found.kinds.get("flat", 0) == 0, config.name
         assert sum(n for name, n in found.names.items() if name.startswith("s_barrier")) <= 4, config.name
         assert found.names.get("s_barrier", 0) + found.names.get("s_barrier_signal", 0) <= 2, config.name

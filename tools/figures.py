@@ -2,8 +2,9 @@
 
     python -m tools.figures --arch gfx942,gfx950 --type f16,i8 [--size 8191]
 
-FLOPs per issued instruction of the main loop (tools/loopstats.py), the share of it that moves data, registers, LDS and
-spills, as Markdown. Counts of instructions, not speeds.
+FLOPs per issued instruction of the main loop (tools/loopstats.py), the share of it that moves data, the share of its
+FLOPs that a load has to hide behind before it is waited for, the most instructions in a row without arithmetic,
+registers, LDS and spills, as Markdown. Counts of instructions, not speeds.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ def row(arch: Arch, name: str, layout: str, size: int) -> str:
     config = shipped(square(TYPES[name], layout, size), candidates(arch, TYPES[name])[0].tile, arch)
     found = stats(config, arch)
     moves = sum(found.kinds.get(kind, 0) for kind in _MOVES) / found.instructions
-    cells = (arch.name, name, ", ".join(layout), f"{found.flops_per_instruction:.0f}", f"{100 * moves:.0f} %")
-    return f"| {' | '.join((*cells, str(found.vgprs), str(found.lds), str(found.spills), config.tile.name))} |"
+    cells = (arch.name, name, ", ".join(layout), f"{found.flops_per_instruction:.0f}", f"{moves:.0%}",
+             f"{found.cover:.0%}", found.gap, found.vgprs, found.lds, found.spills, config.tile.name)  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def main(arguments: list[str]) -> None:
@@ -51,7 +53,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--layout", default="rc,rr", help="of A and B: r row-major, c column-major")
     parser.add_argument("--size", type=int, default=8192, help="M, N and K")
     options = parser.parse_args(arguments)
-    print("| arch | type | A, B | FLOPs/instr. | moves data | registers | LDS | spills | tile |\n" + "|---" * 9 + "|")
+    heads = ("arch", "type", "A, B", "FLOPs/instr.", "moves data", "cover", "gap", "registers", "LDS", "spills", "tile")
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for name in options.type.split(","):
         for arch in map(amd_arch, options.arch.split(",")):
             for layout in options.layout.split(",") if candidates(arch, TYPES[name]) else ():

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
+import math
 import re
 import sys
 
@@ -38,6 +39,9 @@ class LoopStats:
         kinds: instructions by kind: matrix, fma, valu, salu, global_load, global_store, lds_read, lds_write, barrier,
             wait, branch, scratch, flat.
         names: instructions by mnemonic.
+        cover: of the load from global memory that is waited for soonest, the share of the loop's FLOPs that lie between
+            its issue and the wait. What a prefetch has to hide behind; 1 where it has all of a turn.
+        gap: the most instructions in a row that do no arithmetic, during which a wave leaves the units idle.
     """
 
     kernel: str
@@ -50,6 +54,8 @@ class LoopStats:
     flops: int
     kinds: dict[str, int]
     names: dict[str, int]
+    cover: float
+    gap: int
 
     @property
     def flops_per_instruction(self) -> float:
@@ -90,7 +96,48 @@ def loop_stats(listing: str) -> LoopStats:
         flops=flops[best],
         kinds=dict(collections.Counter(map(_kind, issued))),
         names=dict(collections.Counter(issued)),
+        cover=_cover(loops[best], wave),
+        gap=_gap(loops[best], wave),
     )
+
+
+def _cover(loop: list[tuple[str, str]], wave: int) -> float:
+    """LoopStats.cover, of a loop that is walked twice so that waits meet the loads of the turn before."""
+    total = sum(_flops(name + operands, wave) for name, operands in loop)
+    done, least = 0, math.inf
+    under_way: list[int] = []  # FLOPs done when each load was issued, the oldest first
+    for name, operands in loop + loop:
+        done += _flops(name + operands, wave)
+        if re.match(r"(buffer|global|flat)_load", name):
+            under_way.append(done)
+        elif (left := _loads_left(name, operands)) is not None:
+            finished = under_way[: max(0, len(under_way) - left)]
+            del under_way[: len(finished)]
+            least = min([least, *((done - issued) / total for issued in finished)])
+    return least
+
+
+def _gap(loop: list[tuple[str, str]], wave: int) -> int:
+    """LoopStats.gap; a stretch may go on in the next turn."""
+    longest = length = 0
+    for name, operands in loop + loop:
+        if _flops(name + operands, wave):
+            length = 0
+        elif not name.startswith(_HINTS):
+            length += 1
+            longest = max(longest, length)
+    return longest
+
+
+def _loads_left(name: str, operands: str) -> int | None:
+    """How many loads may be under way after a wait; None if it does not wait for loads."""
+    if name == "s_waitcnt":
+        found = re.search(r"vmcnt\((\d+)\)", operands)
+        return int(found[1]) if found else None
+    if name.startswith("s_wait_loadcnt"):
+        count = int(operands.strip(), 0)
+        return count >> 8 if name.endswith("dscnt") else count
+    return None
 
 
 def _body(listing: str, kernel: str) -> tuple[list[tuple[str, str]], dict[str, int]]:
@@ -157,6 +204,8 @@ def main() -> None:
         print(f"{stats.kernel}: {stats.flops_per_instruction:.0f} FLOPs an instruction")
         print(f"  {stats.vgprs} VGPRs, {stats.sgprs} SGPRs, {stats.spills} spilled, {stats.scratch} bytes of scratch,")
         print(f"  {stats.lds} bytes of LDS; {stats.instructions} instructions in the loop, {stats.flops} FLOPs")
+        print(f"  loads are waited for after {stats.cover:.0%} of a turn's FLOPs at the soonest;")
+        print(f"  at most {stats.gap} instructions in a row do no arithmetic")
         print("  " + ", ".join(f"{n} {kind}" for kind, n in sorted(stats.kinds.items())))
 
 

@@ -18,6 +18,7 @@ struct BlockScaledMfma : MfmaCompute<Instruction, A, B, kWavesM, kWavesN> {
   using Base::Base;
   using Base::kSteps, Base::kTile, Base::kTilesM, Base::kTilesN;
   static constexpr bool kPipelined = true, kTakesArgs = true;
+  static constexpr int kLastSteps = 0;
   static_assert(Base::kDepth == 128 && Instruction::kBytes == 32, "a K tile must have the four blocks of a word");
 
   struct Side {
@@ -47,15 +48,16 @@ struct BlockScaledMfma : MfmaCompute<Instruction, A, B, kWavesM, kWavesN> {
   }
   template <class Tile>
   CG_MEMBER void step(Accumulator& acc, Tile& tile, int t) {
-    take();
+    take();  // before new loads are on their way: waits are for all that were issued earlier
     fetch(t);
+    tile.prefetch(t + 1);
     multiply(acc, tile, t);
     tile.commit(t + 1);
   }
   template <class Tile>
-  CG_MEMBER void last_step(Accumulator& acc, Tile& tile, int t) {
+  CG_MEMBER void finish(Accumulator& acc, Tile& tile) {
     take();
-    multiply(acc, tile, t);
+    multiply(acc, tile, tile.whole);
   }
   template <class Storage>
   CG_MEMBER void gather(Accumulator&, Storage&) const {}

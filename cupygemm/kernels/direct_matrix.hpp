@@ -40,13 +40,11 @@ struct DirectMatrixTile
     }
   }
 
-  CG_MEMBER void fetch_to_lds(T* lds, DirectOffsets& from, int thread) {
-#pragma unroll
-    for (int r = 0; r < kRuns; ++r) {
-      pin_address(this->memory.base, from[r]);
-      copy_to_lds<kWords>(this->memory.base + from[r], reinterpret_cast<char*>(lds) + run_start(r, thread));
-    }
-    this->advance();
+  // Run r of the next tile, which goes to `lds`.
+  template <int r>
+  CG_MEMBER void copy_one(T* lds, const DirectOffsets& from, int thread) const {
+    copy_to_lds<kWords, r * kRun * kWaves>(this->memory.base, from[r],
+                                           reinterpret_cast<char*>(lds) + run_start(0, thread));
   }
 };
 #endif

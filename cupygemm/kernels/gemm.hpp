@@ -40,7 +40,8 @@ struct Lds<Tile, decltype(void(Tile::storage()))> {
   CG_DEVICE typename Tile::Storage& get() { return Tile::storage(); }
 };
 
-// Whether a ComputePolicy holds fragments across tiles, and so has to place the barrier itself (pipelined.hpp).
+// Whether a ComputePolicy holds fragments across tiles, and so has to run the TilePolicy itself (pipelined.hpp,
+// mfma_ahead.hpp). Its last kLastSteps steps are part of finish().
 template <class Compute, class = void>
 struct IsPipelined {
   static constexpr bool value = false;
@@ -102,12 +103,14 @@ CG_DEVICE void gemm(const GemmArgs& args) {
   Compute::zero(acc);
 
   tile.begin();
-  if constexpr (IsPipelined<Compute>::value) compute.begin(tile);
-  for (int t = 0; t < tile.whole; ++t) {
-    tile.prefetch(t + 1);
-    if constexpr (IsPipelined<Compute>::value) {
-      compute.step(acc, tile, t);
-    } else {
+  if constexpr (IsPipelined<Compute>::value) {
+    compute.begin(tile);
+    for (int t = 0; t < tile.whole - Compute::kLastSteps; ++t) compute.step(acc, tile, t);
+    compute.finish(acc, tile);
+    compute.gather(acc, lds);
+  } else {
+    for (int t = 0; t < tile.whole; ++t) {
+      tile.prefetch(t + 1);
       if constexpr (IsWoven<Tile>::value) {
         compute.multiply(acc, tile.a(t), tile.b(t),
                          [&](auto i) { tile.template weave<i.value, Compute::kInstructions>(); });
@@ -116,11 +119,6 @@ CG_DEVICE void gemm(const GemmArgs& args) {
       }
       tile.commit(t + 1);
     }
-  }
-  if constexpr (IsPipelined<Compute>::value) {
-    compute.last_step(acc, tile, tile.whole);
-    compute.gather(acc, lds);
-  } else {
     compute.multiply(acc, tile.a(tile.whole), tile.b(tile.whole));
   }
   Compute::settle(acc);

@@ -96,7 +96,7 @@ struct MatrixTile {
                  kClamp || kWhole ? 0x7fffffff : tail_reach + depth_reach(kDepth));
 #pragma unroll
     for (int r = 0; r < kOffsets; ++r) {
-      const int piece = piece_of(thread, r), row = piece_row(piece);
+      const int piece = min_of(piece_of(thread, r), kPieces - 1), row = piece_row(piece);
       offset[r] =
           static_cast<Offset>((kClamp ? min_of(row, rows - kPieceRows) : row) * static_cast<Offset>(row_stride) +
                               piece_k(piece) * static_cast<Offset>(k_stride)) *
@@ -104,9 +104,11 @@ struct MatrixTile {
     }
   }
 
-  // Load i of this thread, for the tile where the load path stands, all of it inside the operand.
+  // Load i of this thread, for the tile where the load path stands, all of it inside the operand. A thread without a
+  // piece loads the last one too: loads under a condition are waited for where it ends.
   CG_MEMBER void fetch_one(Registers& to, int i, int thread) {
-    if (has_piece(thread, i / kPieceLoads)) to[i] = memory.template load<T, kVec>(lane_offset(i), uniform_offset(i));
+    if (kPerThread == 1 || has_piece(thread, i / kPieceLoads))
+      to[i] = memory.template load<T, kVec>(lane_offset(i), uniform_offset(i));
   }
   CG_MEMBER void advance() { memory.advance(advance_bytes); }
 
@@ -142,8 +144,11 @@ struct MatrixTile {
         for (int i = 0; i < kPack; ++i) chunk[i] = from[r * kPieceLoads + i / kVec][i % kVec];
         store<T, kPack>(place(bytes, thread, r, 0), chunk);
       } else {
+        Load loads[kRun];
+#pragma unroll
+        for (int i = 0; i < kRun; ++i) loads[i] = in_one_piece(from[r * kRun + i]);
         Vec<T, kRun> runs[kVec];
-        transpose<T, kRun, kVec>(from + r * kRun, runs);
+        transpose<T, kRun, kVec>(loads, runs);
 #pragma unroll
         for (int j = 0; j < kVec; ++j) store<T, kRun>(place(bytes, thread, r, j), runs[j]);
       }

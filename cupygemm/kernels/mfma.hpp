@@ -65,20 +65,16 @@ struct MfmaCompute {
     fragment<B>(to.b, b, b_offset, step);
   }
 
-  // One step: kPerStep instructions, all results for one part of K and then for the next. work(i) is called before
-  // instruction i of the step, to put other instructions between them.
+  // One step: kPerStep instructions, all results for one part of K and then for the next. work(Constant<i>()) is called
+  // before instruction i of the step, to put other instructions between them.
   template <class Work>
   CG_DEVICE void multiply_step(Accumulator& acc, const Fragments& from, const Work& work) {
-#pragma unroll
-    for (int p = 0; p < kParts; ++p)
-#pragma unroll
-      for (int m = 0; m < kTilesM; ++m)
-#pragma unroll
-        for (int n = 0; n < kTilesN; ++n) {
-          if (m == 0 && n == 0) __builtin_amdgcn_sched_barrier(0);
-          work((p * kTilesM + m) * kTilesN + n);
-          acc.v[m][n] = Instruction::multiply(part(from.b[n], p), part(from.a[m], p), acc.v[m][n]);
-        }
+    unrolled<0, kPerStep>([&](auto index) {
+      constexpr int i = index.value, p = i / (kTilesM * kTilesN), m = i / kTilesN % kTilesM, n = i % kTilesN;
+      if constexpr (m == 0 && n == 0) __builtin_amdgcn_sched_barrier(0);
+      work(index);
+      acc.v[m][n] = Instruction::multiply(part(from.b[n], p), part(from.a[m], p), acc.v[m][n]);
+    });
   }
 
   // One tile of K. The fragments of a step are read while the one before it is computed.
@@ -133,9 +129,12 @@ struct MfmaCompute {
 #pragma unroll
     for (int i = 0; i < kTiles; ++i)
 #pragma unroll
-      for (int p = 0; p < kPieces; ++p)
-        to[i][p] = bit_cast<Words4>(load<u32, 4>(
-            Tile::Layout::moved(static_cast<const char*>(tile), offset, i * kTile, (step * kPieces + p) * kGroups)));
+      for (int p = 0; p < kPieces; ++p) to[i][p] = piece<Tile>(tile, offset, step, i, p);
+  }
+  template <class Tile>
+  CG_DEVICE Words4 piece(const void* tile, int offset, int step, int i, int p) {
+    return bit_cast<Words4>(load<u32, 4>(
+        Tile::Layout::moved(static_cast<const char*>(tile), offset, i * kTile, (step * kPieces + p) * kGroups)));
   }
 
   CG_DEVICE typename Instruction::In part(const Words4 (&from)[kPieces], int part) {

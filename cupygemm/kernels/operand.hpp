@@ -130,14 +130,12 @@ struct OperandTile {
     }
   }
 
-  CG_MEMBER void fetch_to_lds(T* lds, DirectOffsets& from, int thread) {
-#pragma unroll
-    for (int r = 0; r < kRuns; ++r) {
-      pin_address(base, from[r]);
-      copy_to_lds<kDirect>(base + from[r], lds + run_start(r, thread));
-    }
-    base += advance_bytes;
+  // Run r of the next tile, which goes to `lds`.
+  template <int r>
+  CG_MEMBER void copy_one(T* lds, const DirectOffsets& from, int thread) const {
+    copy_to_lds<kDirect, r * kRun * kWaves * sizeof(T)>(base, from[r], lds + run_start(0, thread));
   }
+  CG_MEMBER void advance() { base += advance_bytes; }
 #endif
 
   CG_DEVICE void commit(T* lds, const Registers& from, int thread) {

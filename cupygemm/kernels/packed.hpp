@@ -106,6 +106,7 @@ struct PackedMfma : MfmaCompute<Instruction, A, B, kWavesM, kWavesN> {
   using Base::Base;
   using Base::kPieces, Base::kSteps, Base::kTilesM, Base::kTilesN;
   static constexpr bool kPipelined = true;
+  static constexpr int kLastSteps = 0;
 
   template <class Tile>
   CG_MEMBER void begin(Tile& tile) const {
@@ -114,12 +115,13 @@ struct PackedMfma : MfmaCompute<Instruction, A, B, kWavesM, kWavesN> {
   }
   template <class Tile>
   CG_MEMBER void step(Accumulator& acc, Tile& tile, int t) const {
+    tile.prefetch(t + 1);
     multiply<true>(acc, tile, t);
     tile.commit(t + 1);
   }
   template <class Tile>
-  CG_MEMBER void last_step(Accumulator& acc, Tile& tile, int t) const {
-    multiply<false>(acc, tile, t);
+  CG_MEMBER void finish(Accumulator& acc, Tile& tile) const {
+    multiply<false>(acc, tile, tile.whole);
   }
   template <class Storage>
   CG_MEMBER void gather(Accumulator&, Storage&) const {}
@@ -138,7 +140,7 @@ struct PackedMfma : MfmaCompute<Instruction, A, B, kWavesM, kWavesN> {
       for (int i = 0; i < kTilesN; ++i)
 #pragma unroll
         for (int p = 0; p < kPieces; ++p) now.b[i][p] = tile.b_tile.fragment[s][i][p];
-      Base::multiply_step(acc, now, [](int) {});
+      Base::multiply_step(acc, now, Nothing());
       __builtin_amdgcn_sched_barrier(0);
       if constexpr (kNext) tile.b_tile.fetch(t, s);
     }

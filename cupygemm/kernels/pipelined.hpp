@@ -24,10 +24,11 @@ struct PipelinedFMA : ScalarFMA<A, B, kWavesM, kWavesN, kLanesM, kLanesN> {
   using Base::col, Base::row;
   using Base::kDepth, Base::kGroup, Base::kThreadM, Base::kThreadN;
   static constexpr bool kPipelined = true;
+  static constexpr int kLastSteps = 0;
   static constexpr int kThreads = kWavesM * kWavesN * kWave;  // of a slice
   static constexpr int kSteps = kDepth / kSlices;             // values of k in a slice of a tile
   static_assert(kLanesM % 2 == 0 && kLanesN % 2 == 0, "each of bits 0 and 1 of a lane must number one of N and M");
-  static constexpr int kOwnRows = kThreadM / kSlices;         // of a thread's piece, after `gather`
+  static constexpr int kOwnRows = kThreadM / kSlices;  // of a thread's piece, after `gather`
   static_assert(kSteps * kSlices == kDepth && kSteps % 2 == 0,
                 "slices must share the K tile, and fragments alternate between two sets of registers");
   static_assert(kOwnRows * kSlices == kThreadM, "slices must share the rows of a thread's piece");
@@ -46,7 +47,7 @@ struct PipelinedFMA : ScalarFMA<A, B, kWavesM, kWavesN, kLanesM, kLanesN> {
     b_first = col + slice * kSteps * B::kPitch;
   }
 
-  // Before step 0; its tile is in LDS.
+  // The tile of step 0 is in LDS.
   template <class Tile>
   CG_MEMBER void begin(Tile& tile) {
     load_fragments(tile, 0, 0);
@@ -55,6 +56,7 @@ struct PipelinedFMA : ScalarFMA<A, B, kWavesM, kWavesN, kLanesM, kLanesN> {
   // Multiplies the tile of step t and publishes that of step t + 1.
   template <class Tile>
   CG_MEMBER void step(Accumulator& acc, Tile& tile, int t) {
+    tile.prefetch(t + 1);
 #pragma unroll
     for (int k = 0; k < kSteps; ++k) {
       if (k + 1 == kSteps) tile.commit(t + 1);
@@ -64,10 +66,10 @@ struct PipelinedFMA : ScalarFMA<A, B, kWavesM, kWavesN, kLanesM, kLanesN> {
   }
 
   template <class Tile>
-  CG_MEMBER void last_step(Accumulator& acc, Tile& tile, int t) {
+  CG_MEMBER void finish(Accumulator& acc, Tile& tile) {
 #pragma unroll
     for (int k = 0; k < kSteps; ++k) {
-      if (k + 1 < kSteps) load_fragments(tile, t, k + 1);
+      if (k + 1 < kSteps) load_fragments(tile, tile.whole, k + 1);
       outer_product(acc, x[k % 2], y[k % 2]);
     }
   }

@@ -222,27 +222,44 @@ CG_DEVICE void barrier() {
 }
 
 #if defined(__gfx942__) || defined(__gfx950__)
-using GlobalVoid = __attribute__((address_space(1))) void;
-using LdsVoid = __attribute__((address_space(3))) void;
-
-// 4 * kWords bytes from each lane's own global address to LDS: lane l's land at `to` + l * 4 * kWords. `to` is the same
-// in all lanes. The builtin wants its size as a literal, even in a template.
-template <int kWords>
-CG_DEVICE void copy_to_lds(GlobalBytes from, void* to) {
-#if defined(__gfx950__)
-  if constexpr (kWords == 4) {
-    __builtin_amdgcn_global_load_lds((GlobalVoid*)from, (LdsVoid*)to, 16, 0, 0);
-    return;
-  }
-#endif
-  static_assert(kWords == 1 || kWords == 4, "direct loads move 4 bytes a lane, or 16");
-  if constexpr (kWords == 1) __builtin_amdgcn_global_load_lds((GlobalVoid*)from, (LdsVoid*)to, 4, 0, 0);
+CG_DEVICE u32 lds_address(void* p) {
+  return static_cast<u32>(reinterpret_cast<__UINTPTR_TYPE__>((__attribute__((address_space(3))) void*)p));
 }
+
 #if defined(__gfx950__)
 constexpr int kMaxDirectWords = 4;
 #else
 constexpr int kMaxDirectWords = 1;
 #endif
+
+// 4 * kWords bytes from each lane's own place in global memory to LDS: lane l's land at `to` + kOffset + l * 4 *
+// kWords. `base` and `to` are the same in all lanes.
+//
+// In assembly, since the compiler knows these instructions too well: it waits for all of them before the next read of
+// LDS, whatever buffer that is from, which undoes the prefetch. It counts a vector memory instruction too few now, and
+// so waits too long at worst. m0 must be written an instruction before it is used.
+template <int kWords, int kOffset>
+CG_DEVICE void copy_to_lds(GlobalBytes base, u32 offset, void* to) {
+  static_assert(kWords == 1 || kWords == kMaxDirectWords, "direct loads move 4 bytes a lane, or on gfx950 16");
+  const u32 place = lds_address(to);
+  if constexpr (kWords == 1) {
+    asm volatile("s_add_u32 m0, %2, %3\n\ts_nop 0\n\tglobal_load_lds_dword %0, %1" ::"v"(offset), "s"(base), "s"(place),
+                 "n"(kOffset)
+                 : "memory", "scc");
+  } else {
+    asm volatile("s_add_u32 m0, %2, %3\n\ts_nop 0\n\tglobal_load_lds_dwordx4 %0, %1" ::"v"(offset), "s"(base),
+                 "s"(place), "n"(kOffset)
+                 : "memory", "scc");
+  }
+}
+template <int kWords, int kOffset>
+CG_DEVICE void copy_to_lds(GlobalBytes base, i64 offset, void* to) {
+  static_assert(kWords == 1, "offsets of 64 bits are for single elements");
+  const GlobalBytes from = base + offset;
+  asm volatile("s_add_u32 m0, %1, %2\n\ts_nop 0\n\tglobal_load_lds_dword %0, off" ::"v"(from), "s"(lds_address(to)),
+               "n"(kOffset)
+               : "memory", "scc");
+}
 
 // vmcnt(0), the other counters as they are. The compiler does not connect direct loads with the barrier that publishes
 // them.

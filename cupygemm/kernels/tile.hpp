@@ -9,6 +9,8 @@
 //   prefetch(t)   the tile of step t starts on its way
 //   commit(t)     all waves are done with step t - 1, and the tile of step t is in LDS and visible
 //   a(t), b(t)    where the tile of step t lies
+// and, to spread a prefetch over other instructions:
+//   issue<i>(t)   the i-th of its kLoads parts; after all of them, advance()
 #pragma once
 #include "operand.hpp"
 
@@ -54,6 +56,23 @@ struct RegisterStaged {
     a_tile.fetch(a_registers, thread);
     b_tile.fetch(b_registers, thread);
   }
+  // A's and B's loads in turn, as long as both have any left.
+  static constexpr int kLoads = A::kLoads + B::kLoads;
+  template <int i>
+  CG_MEMBER void issue(int) {
+    constexpr int kBoth = 2 * min_of(A::kLoads, B::kLoads);
+    constexpr bool kIsA = i < kBoth ? i % 2 == 0 : A::kLoads > B::kLoads;
+    constexpr int kLoad = i < kBoth ? i / 2 : i - kBoth / 2;
+    if constexpr (kIsA) {
+      a_tile.fetch_one(a_registers, kLoad, thread);
+    } else {
+      b_tile.fetch_one(b_registers, kLoad, thread);
+    }
+  }
+  CG_MEMBER void advance() {
+    a_tile.advance();
+    b_tile.advance();
+  }
   CG_MEMBER void commit(int t) {
     if constexpr (kBuffers == 1) barrier();
     write(t);
@@ -91,21 +110,32 @@ struct DirectToLds : RegisterStaged<T, A_, B_, kBuffers_> {
     this->b_tile.begin_direct(b_offset, this->thread);
   }
   CG_MEMBER void prefetch(int t) {
-    if constexpr (kBuffers == 2) issue(t);
+    if constexpr (kBuffers == 2) copy(t);
+  }
+  static constexpr int kLoads = A::kRuns + B::kRuns;
+  template <int i>
+  CG_MEMBER void issue(int t) {
+    static_assert(kBuffers == 2, "with one buffer, copies start when the tile is done");
+    if constexpr (i < A::kRuns) {
+      this->a_tile.template copy_one<i>(this->a(t), a_offset, this->thread);
+    } else {
+      this->b_tile.template copy_one<i - A::kRuns>(this->b(t), b_offset, this->thread);
+    }
   }
   CG_MEMBER void commit(int t) {
     if constexpr (kBuffers == 1) {
       barrier();
-      issue(t);
+      copy(t);
     }
     wait_vector_memory();
     barrier();
   }
 
  private:
-  CG_MEMBER void issue(int t) {
-    this->a_tile.fetch_to_lds(this->a(t), a_offset, this->thread);
-    this->b_tile.fetch_to_lds(this->b(t), b_offset, this->thread);
+  CG_MEMBER void copy(int t) {
+    unrolled<0, A::kRuns>([&](auto r) { this->a_tile.template copy_one<r.value>(this->a(t), a_offset, this->thread); });
+    unrolled<0, B::kRuns>([&](auto r) { this->b_tile.template copy_one<r.value>(this->b(t), b_offset, this->thread); });
+    this->advance();
   }
 };
 #endif

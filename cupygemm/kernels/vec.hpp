@@ -145,4 +145,23 @@ CG_DEVICE Vec<T, N> zeros() {
   return x;
 }
 
+// The same vector. Where it crosses the border of a loop, the compiler would otherwise keep its elements apart, and put
+// them together and take them apart again with one instruction each.
+template <class T, int N>
+CG_DEVICE Vec<T, N> in_one_piece(const Vec<T, N>& x) {
+#if CG_AMD
+  if constexpr (sizeof(x) == sizeof(u32)) {
+    u32 word = bit_cast<u32>(x);
+    pin(word);
+    return bit_cast<Vec<T, N>>(word);
+  } else if constexpr (sizeof(x) % sizeof(u32) == 0) {
+    typedef u32 Words __attribute__((ext_vector_type(sizeof(x) / sizeof(u32))));
+    Words words = bit_cast<Words>(x);
+    pin(words);
+    return bit_cast<Vec<T, N>>(words);
+  }
+#endif
+  return x;
+}
+
 }  // namespace cg

@@ -7,6 +7,7 @@ method makes them. NVIDIA alone: on AMD it was never measured.
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any
 
@@ -26,6 +27,7 @@ _MOST_GRAPHS = 64
 _PATIENCE = 256
 _MOST_SEEN = 4096
 
+_log = logging.getLogger("cupygemm")
 _thread = threading.local()
 _seen: dict[tuple, int] = {}
 _noted = 0
@@ -56,8 +58,14 @@ def note(place: tuple[Any, int, int, int, int]) -> None:
     _noted = 0
     _seen.pop(place, None)
     call, a, b, c, stream = place
-    if not (stream and runtime.streamIsCapturing(stream)):
+    if stream and runtime.streamIsCapturing(stream):
+        return
+    try:
         module.graphs[place] = _graph(call, a, b, c)
+    except runtime.CUDARuntimeError as error:  # the product is made; it goes on without a graph
+        _log.info("no graph for a repeated call: %s", error)
+        _thread.__dict__.clear()  # a stream on which a capture broke off
+        call.repeats = False
 
 
 def _graph(call: Any, a: int, b: int, c: int) -> cupy.cuda.Graph:

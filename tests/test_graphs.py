@@ -5,6 +5,7 @@ from __future__ import annotations
 import cupy
 import numpy
 import pytest
+from cupy_backends.cuda.api import runtime
 
 import cupygemm
 from cupygemm import _graphs, module
@@ -129,3 +130,26 @@ def test_split_products_have_none(graphs):
     for _ in range(5):
         numpy.testing.assert_array_equal(cupygemm.matmul(a, b).get(), a.get() @ b.get())
     assert not graphs
+
+
+def test_a_graph_that_cannot_be_made_costs_nothing_but_itself(graphs, monkeypatch):
+    def fails(*_):
+        raise runtime.CUDARuntimeError(900)
+
+    monkeypatch.setattr(_graphs, "_graph", fails)
+    a, b = operands(11)
+    for _ in range(6):
+        numpy.testing.assert_array_equal(cupygemm.matmul(a, b).get(), a.get() @ b.get())
+    assert not graphs
+
+
+def test_forgetting_kernels_forgets_their_graphs(graphs):
+    a, b = operands(12)
+    out = cupy.empty((48, 48), numpy.float32)
+    for _ in range(2):
+        for _ in range(5):
+            cupygemm.matmul(a, b, out=out)
+        assert len(graphs) == 1
+        numpy.testing.assert_array_equal(out.get(), a.get() @ b.get())
+        module.forget()
+        assert not graphs

@@ -145,11 +145,11 @@ CG_DEVICE Vec<T, N> zeros() {
   return x;
 }
 
-// The same vector. Where it crosses the border of a loop, the compiler would otherwise keep its elements apart, and put
-// them together and take them apart again with one instruction each.
+// The same vector. Where loads cross the border of a loop, as in the kernels of CDNA, the compiler would otherwise keep
+// their elements apart, and put them together and take them apart again with one instruction each.
 template <class T, int N>
 CG_DEVICE Vec<T, N> in_one_piece(const Vec<T, N>& x) {
-#if CG_AMD
+#if defined(__GFX9__)
   if constexpr (sizeof(x) == sizeof(u32)) {
     u32 word = bit_cast<u32>(x);
     pin(word);

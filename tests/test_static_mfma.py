@@ -127,6 +127,29 @@ def test_other_instructions_are_spread_over_the_matrix_instructions(arch, types,
     assert found.gap <= most
 
 
+@pytest.mark.parametrize("arch", [GFX942, GFX950], ids=lambda a: a.name)
+def test_copies_in_assembly_have_the_wait_states_that_the_compiler_would_add(arch):
+    """A scalar register that a vector instruction wrote may be the address of one of the vector memory only 5
+    instructions later, and m0 must be set one before (LLVM's GCNHazardRecognizer); inside of assembly nobody looks."""
+    tiles = [dataclasses.replace(c.tile, direct=True, buffers=2) for c in candidates(arch, F16) if c.tile.block_n > 32]
+    seen = 0
+    for tile in tiles:
+        if tile.lds_bytes > arch.lds_bytes:
+            continue
+        lines = re.findall(r"^\t([a-z]\S+)(?: (.*))?$", listing(config_of(tile, F16, "rc"), arch), re.M)
+        for at, (name, operands) in enumerate(lines):
+            if not name.startswith("global_load_lds"):
+                continue
+            seen += 1
+            assert [lines[at - 2][0], lines[at - 1][0]] == ["s_add_u32", "s_nop"]
+            assert lines[at - 2][1].startswith("m0,")
+            base = re.search(r"s\[(\d+):(\d+)\]", operands)
+            written = {f"s{n}" for n in range(int(base[1]), int(base[2]) + 1)}
+            for other, text in lines[max(0, at - 6) : at]:
+                assert not (other.startswith("v_read") and text.split(",")[0] in written), tile.name
+    assert seen > 50
+
+
 def test_the_lock_stepped_kernel():
     """256x256x64 with 4 waves of 16x16x16: all accumulators stay in AGPRs and nothing is moved about."""
     tile = dataclasses.replace(largest(GFX942, F16), instruction=16)

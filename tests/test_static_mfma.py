@@ -186,7 +186,7 @@ def test_fp8_on_gfx950_goes_straight_to_lds():
 
 @pytest.mark.parametrize(
     ("arch", "types", "least"),
-    [(GFX942, F16, 9400), (GFX950, F16, 12500), (GFX942, FP8, 19000), (GFX950, FP8, 34000)],
+    [(GFX942, F16, 9400), (GFX950, F16, 12500), (GFX942, FP8, 18900), (GFX950, FP8, 34000)],
     ids=lambda x: getattr(x, "name", str(x)),
 )
 def test_packed_operands_pass_by_lds(arch, types, least):

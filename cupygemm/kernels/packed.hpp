@@ -49,16 +49,17 @@ struct PackedOperand {
     }
   }
 
-  // The fragments of a step of K tile `tile`.
-  CG_MEMBER void fetch(int tile, int step) {
+  // The fragments of a step of K tile `tile`, those of the instruction tiles in column `i`. In the same order before
+  // the main loop as in it: where the orders differ, the compiler waits for more loads than it needs.
+  CG_MEMBER void fetch(int tile, int step, int i) {
     BufferLoads<true> at = memory;
     at.advance(static_cast<i64>(tile) * (kChunks * kRunBytes));
 #pragma unroll
-    for (int i = 0; i < kTiles; ++i)
-#pragma unroll
-      for (int p = 0; p < kPieces; ++p)
-        fragment[step][i][p] =
-            bit_cast<Words4>(at.load<u32, 4>(lane_offset + (step * kPieces + p) * kGroups * kRunBytes, tile_offset[i]));
+    for (int p = 0; p < kPieces; ++p) {
+      fragment[step][i][p] =
+          bit_cast<Words4>(at.load<u32, 4>(lane_offset + (step * kPieces + p) * kGroups * kRunBytes, tile_offset[i]));
+      __builtin_amdgcn_sched_barrier(0);
+    }
   }
 };
 
@@ -98,20 +99,23 @@ struct OneStaged {
   CG_MEMBER T* a(int t) { return lds.a[kBuffers == 1 ? 0 : t & 1]; }
 };
 
-// MfmaCompute with B's fragments in registers: those of a step make room for the next tile's as soon as they are used.
+// MfmaCompute with B's fragments in registers: those of a column of instruction tiles make room for the next tile's as
+// soon as the column is done, so that nearly a whole tile passes until they are needed.
 template <class Instruction, class A, class B, int kWavesM, int kWavesN>
 struct PackedMfma : MfmaCompute<Instruction, A, B, kWavesM, kWavesN> {
   using Base = MfmaCompute<Instruction, A, B, kWavesM, kWavesN>;
   using Accumulator = typename Base::Accumulator;
   using Base::Base;
-  using Base::kPieces, Base::kSteps, Base::kTilesM, Base::kTilesN;
+  using Base::kParts, Base::kPieces, Base::kSteps, Base::kTilesM, Base::kTilesN;
   static constexpr bool kPipelined = true;
   static constexpr int kLastSteps = 0;
 
   template <class Tile>
   CG_MEMBER void begin(Tile& tile) const {
 #pragma unroll
-    for (int s = 0; s < kSteps; ++s) tile.b_tile.fetch(tile.whole, s);
+    for (int s = 0; s < kSteps; ++s)
+#pragma unroll
+      for (int n = 0; n < kTilesN; ++n) tile.b_tile.fetch(tile.whole, s, n);
   }
   template <class Tile>
   CG_MEMBER void step(Accumulator& acc, Tile& tile, int t) const {
@@ -130,25 +134,23 @@ struct PackedMfma : MfmaCompute<Instruction, A, B, kWavesM, kWavesN> {
   // Step t computes whole tile t - 1, so tile t is the next one's.
   template <bool kNext, class Tile>
   CG_MEMBER void multiply(Accumulator& acc, Tile& tile, int t) const {
-    typename Base::Fragments fragments[2];
-    read(fragments[0], tile, t, 0);
-#pragma unroll
-    for (int s = 0; s < kSteps; ++s) {
-      if (s + 1 < kSteps) read(fragments[(s + 1) % 2], tile, t, s + 1);
-      typename Base::Fragments& now = fragments[s % 2];
-#pragma unroll
-      for (int i = 0; i < kTilesN; ++i)
-#pragma unroll
-        for (int p = 0; p < kPieces; ++p) now.b[i][p] = tile.b_tile.fragment[s][i][p];
-      Base::multiply_step(acc, now, Nothing());
-      __builtin_amdgcn_sched_barrier(0);
-      if constexpr (kNext) tile.b_tile.fetch(t, s);
-    }
-  }
-
-  template <class Tile>
-  CG_MEMBER void read(typename Base::Fragments& to, Tile& tile, int t, int step) const {
-    Base::template fragment<A>(to.a, tile.a(t), this->a_offset, step);
+    Words4 a[2][kTilesM][kPieces];
+    Base::template fragment<A>(a[0], tile.a(t), this->a_offset, 0);
+    unrolled<0, kSteps>([&](auto step) {
+      constexpr int s = step.value;
+      if constexpr (s + 1 < kSteps) Base::template fragment<A>(a[(s + 1) % 2], tile.a(t), this->a_offset, s + 1);
+      unrolled<0, kTilesN>([&](auto column) {
+        constexpr int n = column.value;
+        __builtin_amdgcn_sched_barrier(0);
+        unrolled<0, kParts * kTilesM>([&](auto index) {
+          constexpr int p = index.value / kTilesM, m = index.value % kTilesM;
+          acc.v[m][n] =
+              Instruction::multiply(Base::part(tile.b_tile.fragment[s][n], p), Base::part(a[s % 2][m], p), acc.v[m][n]);
+        });
+        __builtin_amdgcn_sched_barrier(0);
+        if constexpr (kNext) tile.b_tile.fetch(t, s, n);
+      });
+    });
   }
 };
 

@@ -145,16 +145,18 @@ CG_DEVICE Vec<T, N> zeros() {
   return x;
 }
 
-// The same vector. Where loads cross the border of a loop, as in the kernels of CDNA, the compiler would otherwise keep
-// their elements apart, and put them together and take them apart again with one instruction each.
+// The same vector, which the compiler must not take apart before. Where loads cross the border of a loop, as in the
+// kernels of CDNA, it would keep their elements apart, and put them together and take them apart again with one
+// instruction each; and it would take bytes apart as soon as they are loaded, which ends the prefetch.
 template <class T, int N>
 CG_DEVICE Vec<T, N> in_one_piece(const Vec<T, N>& x) {
-#if defined(__GFX9__)
-  if constexpr (sizeof(x) == sizeof(u32)) {
+#if CG_AMD
+  constexpr bool kNeeded = kWave == 64 || sizeof(T) == 1;
+  if constexpr (kNeeded && sizeof(x) == sizeof(u32)) {
     u32 word = bit_cast<u32>(x);
     pin(word);
     return bit_cast<Vec<T, N>>(word);
-  } else if constexpr (sizeof(x) % sizeof(u32) == 0) {
+  } else if constexpr (kNeeded && sizeof(x) % sizeof(u32) == 0) {
     typedef u32 Words __attribute__((ext_vector_type(sizeof(x) / sizeof(u32))));
     Words words = bit_cast<Words>(x);
     pin(words);

@@ -18,7 +18,6 @@ struct BlockScaledMfma : MfmaCompute<Instruction, A, B, kWavesM, kWavesN> {
   using Base::Base;
   using Base::kSteps, Base::kTile, Base::kTilesM, Base::kTilesN;
   static constexpr bool kPipelined = true, kTakesArgs = true;
-  static constexpr int kLastSteps = 0;
   static_assert(Base::kDepth == 128 && Instruction::kBytes == 32, "a K tile must have the four blocks of a word");
 
   struct Side {
@@ -43,19 +42,15 @@ struct BlockScaledMfma : MfmaCompute<Instruction, A, B, kWavesM, kWavesN> {
   }
 
   template <class Tile>
-  CG_MEMBER void begin(Tile& tile) {
+  CG_MEMBER void run(Accumulator& acc, Tile& tile) {
     fetch(tile.whole);
-  }
-  template <class Tile>
-  CG_MEMBER void step(Accumulator& acc, Tile& tile, int t) {
-    take();  // before new loads are on their way: waits are for all that were issued earlier
-    fetch(t);
-    tile.prefetch(t + 1);
-    multiply(acc, tile, t);
-    tile.commit(t + 1);
-  }
-  template <class Tile>
-  CG_MEMBER void finish(Accumulator& acc, Tile& tile) {
+    for (int t = 0; t < tile.whole; ++t) {
+      take();  // before new loads are on their way: waits are for all that were issued earlier
+      fetch(t);
+      tile.prefetch(t + 1);
+      multiply(acc, tile, t);
+      tile.commit(t + 1);
+    }
     take();
     multiply(acc, tile, tile.whole);
   }

@@ -40,8 +40,8 @@ struct Lds<Tile, decltype(void(Tile::storage()))> {
   CG_DEVICE typename Tile::Storage& get() { return Tile::storage(); }
 };
 
-// Whether a ComputePolicy holds fragments across tiles, and so has to run the TilePolicy itself (pipelined.hpp,
-// mfma_ahead.hpp). Its last kLastSteps steps are part of finish().
+// Whether a ComputePolicy holds fragments across tiles, and so has to walk the tiles itself (pipelined.hpp,
+// mfma_ahead.hpp): run() does, once the first tile is in LDS.
 template <class Compute, class = void>
 struct IsPipelined {
   static constexpr bool value = false;
@@ -104,9 +104,7 @@ CG_DEVICE void gemm(const GemmArgs& args) {
 
   tile.begin();
   if constexpr (IsPipelined<Compute>::value) {
-    compute.begin(tile);
-    for (int t = 0; t < tile.whole - Compute::kLastSteps; ++t) compute.step(acc, tile, t);
-    compute.finish(acc, tile);
+    compute.run(acc, tile);
     compute.gather(acc, lds);
   } else {
     for (int t = 0; t < tile.whole; ++t) {

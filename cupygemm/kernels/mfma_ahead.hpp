@@ -15,23 +15,20 @@ struct MfmaAhead : MfmaCompute<Instruction, A, B, kWavesM, kWavesN> {
   using Base::Base;
   using Base::kSteps;
   static constexpr bool kPipelined = true;
-  static constexpr int kLastSteps = 1;  // without a tile to prefetch, besides that of the last tile
   static_assert(kSteps % 2 == 0, "fragments alternate between two sets of registers");
 
   typename Base::Fragments fragments[2];
 
   template <class Tile>
-  CG_MEMBER void begin(Tile& tile) {
-    if (tile.whole > 0) tile.prefetch(1);
-    Base::read(fragments[0], tile.a(0), tile.b(0), 0);
-  }
-  template <class Tile>
-  CG_MEMBER void step(Accumulator& acc, Tile& tile, int t) {
-    step<true>(acc, tile, t);
-  }
-  template <class Tile>
-  CG_MEMBER void finish(Accumulator& acc, Tile& tile) {
-    if (tile.whole > 0) step<false>(acc, tile, tile.whole - 1);
+  CG_MEMBER void run(Accumulator& acc, Tile& tile) {
+    if (tile.whole > 0) {
+      tile.prefetch(1);
+      read_first(tile);
+      for (int t = 0; t + 1 < tile.whole; ++t) step<true>(acc, tile, t);
+      step<false>(acc, tile, tile.whole - 1);
+    } else {
+      read_first(tile);
+    }
     steps<kSteps - 1>(acc, tile, tile.whole);
     Base::multiply_step(acc, fragments[1], Nothing());
   }
@@ -40,6 +37,11 @@ struct MfmaAhead : MfmaCompute<Instruction, A, B, kWavesM, kWavesN> {
 
  private:
   static constexpr int kReads = (Base::kTilesM + Base::kTilesN) * Base::kPieces;  // of LDS, for a step
+
+  template <class Tile>
+  CG_MEMBER void read_first(Tile& tile) {
+    Base::read(fragments[0], tile.a(0), tile.b(0), 0);
+  }
 
   // Every wave has all fragments of tile t in registers when it comes to the last step, so the tile may be overwritten.
   template <bool kPrefetch, class Tile>

@@ -108,23 +108,18 @@ struct PackedMfma : MfmaCompute<Instruction, A, B, kWavesM, kWavesN> {
   using Base::Base;
   using Base::kParts, Base::kPieces, Base::kSteps, Base::kTilesM, Base::kTilesN;
   static constexpr bool kPipelined = true;
-  static constexpr int kLastSteps = 0;
 
   template <class Tile>
-  CG_MEMBER void begin(Tile& tile) const {
+  CG_MEMBER void run(Accumulator& acc, Tile& tile) const {
 #pragma unroll
     for (int s = 0; s < kSteps; ++s)
 #pragma unroll
       for (int n = 0; n < kTilesN; ++n) tile.b_tile.fetch(tile.whole, s, n);
-  }
-  template <class Tile>
-  CG_MEMBER void step(Accumulator& acc, Tile& tile, int t) const {
-    tile.prefetch(t + 1);
-    multiply<true>(acc, tile, t);
-    tile.commit(t + 1);
-  }
-  template <class Tile>
-  CG_MEMBER void finish(Accumulator& acc, Tile& tile) const {
+    for (int t = 0; t < tile.whole; ++t) {
+      tile.prefetch(t + 1);
+      multiply<true>(acc, tile, t);
+      tile.commit(t + 1);
+    }
     multiply<false>(acc, tile, tile.whole);
   }
   template <class Storage>

@@ -24,7 +24,6 @@ struct PipelinedFMA : ScalarFMA<A, B, kWavesM, kWavesN, kLanesM, kLanesN> {
   using Base::col, Base::row;
   using Base::kDepth, Base::kGroup, Base::kThreadM, Base::kThreadN;
   static constexpr bool kPipelined = true;
-  static constexpr int kLastSteps = 0;
   static constexpr int kThreads = kWavesM * kWavesN * kWave;  // of a slice
   static constexpr int kSteps = kDepth / kSlices;             // values of k in a slice of a tile
   static_assert(kLanesM % 2 == 0 && kLanesN % 2 == 0, "each of bits 0 and 1 of a lane must number one of N and M");
@@ -47,26 +46,19 @@ struct PipelinedFMA : ScalarFMA<A, B, kWavesM, kWavesN, kLanesM, kLanesN> {
     b_first = col + slice * kSteps * B::kPitch;
   }
 
-  // The tile of step 0 is in LDS.
+  // Multiplies all tiles; that of step 0 is in LDS.
   template <class Tile>
-  CG_MEMBER void begin(Tile& tile) {
+  CG_MEMBER void run(Accumulator& acc, Tile& tile) {
     load_fragments(tile, 0, 0);
-  }
-
-  // Multiplies the tile of step t and publishes that of step t + 1.
-  template <class Tile>
-  CG_MEMBER void step(Accumulator& acc, Tile& tile, int t) {
-    tile.prefetch(t + 1);
+    for (int t = 0; t < tile.whole; ++t) {
+      tile.prefetch(t + 1);
 #pragma unroll
-    for (int k = 0; k < kSteps; ++k) {
-      if (k + 1 == kSteps) tile.commit(t + 1);
-      load_fragments(tile, k + 1 == kSteps ? t + 1 : t, (k + 1) % kSteps);
-      outer_product(acc, x[k % 2], y[k % 2]);
+      for (int k = 0; k < kSteps; ++k) {
+        if (k + 1 == kSteps) tile.commit(t + 1);
+        load_fragments(tile, k + 1 == kSteps ? t + 1 : t, (k + 1) % kSteps);
+        outer_product(acc, x[k % 2], y[k % 2]);
+      }
     }
-  }
-
-  template <class Tile>
-  CG_MEMBER void finish(Accumulator& acc, Tile& tile) {
 #pragma unroll
     for (int k = 0; k < kSteps; ++k) {
       if (k + 1 < kSteps) load_fragments(tile, tile.whole, k + 1);

@@ -53,14 +53,15 @@ def build(arch: Arch, tile, problem: GemmProblem, splits: int = 1) -> Decision:
 
 
 def sizes_of(tile, units: Size, least: Size) -> list[Size]:
-    """M, N and K, multiples of ``units``: ragged in all three over three tiles each way; one tile filled exactly; one K
-    tile exactly, and one with the least possible after it; then part of a tile more than ``least``, such that the last
-    row, column and K index fall on every lane and register of some size."""
+    """M, N and K, multiples of ``units``: ragged in all three over three tiles each way, and four of K, so that a main
+    loop that leaves its last turn to others has two; one tile filled exactly; one K tile exactly, and one with the
+    least possible after it; then part of a tile more than ``least``, such that the last row, column and K index fall
+    on every lane and register of some size."""
     m, n, k = tile.block_m, tile.block_n, tile.block_k
     odd = [unit if unit > 1 else 3 for unit in units]
     sizes = [
-        (2 * m + m // 2 + odd[0], 2 * n + n // 2 + odd[1], 2 * k + k // 2 - odd[2]),
-        (m, n, 3 * k),
+        (2 * m + m // 2 + odd[0], 2 * n + n // 2 + odd[1], 3 * k + k // 2 - odd[2]),
+        (m, n, 5 * k),
         (m, n, k),
         (m, n, k + units[2]),
     ]

@@ -149,7 +149,7 @@ def part_case(arch_name: str, tile, types: Types) -> Case:
     extents = (tile.block_m - 1, tile.block_n // unit, 2 * tile.block_k // unit)
     steps = [tuple(_step(i, count) for count in extents) for i in range(32)]
     sizes = [(2 + m % (extents[0] - 1), tile.block_n + n * unit, (1 + k) * unit) for m, n, k in steps]
-    sizes += [(extents[0], 2 * tile.block_n + unit, 3 * tile.block_k)]
+    sizes += [(extents[0], 2 * tile.block_n + unit, 5 * tile.block_k)]
     edges = edges_of(tile, (1, unit, unit), (0, tile.block_n, 0))
     edges = [(min(m, extents[0]), n, k) for m, n, k in edges]
 

@@ -10,7 +10,7 @@ import dataclasses
 from typing import Literal
 
 from cupygemm.access import gathers_rows, gemv_access, store_access, tile_access
-from cupygemm.estimate import blocks_of, cycles, doubt, k_slice_of, slice_counts
+from cupygemm.estimate import blocks_of, costs_on, cycles, k_slice_of, slice_counts
 from cupygemm.gemv_tile import COLUMNS, MOST_ROWS, GemvTile
 from cupygemm.kernel_config import MAX_BATCH_RANK, KernelConfig, Tile
 from cupygemm.matrix_tile import MatrixTile
@@ -86,7 +86,7 @@ def decide(
         options = tuple(c for c in options if _order_of_k(c.tile) == _order_of_k(options[0].tile))
     slices = (1,) if batch_invariant or one_slice else slice_counts(problem, options)
     choices = [
-        (cycles(problem, device, c, s) * (1 if s == 1 else doubt(device)), i, s)
+        (cycles(problem, device, c, s) * (1 if s == 1 else costs_on(device).doubt), i, s)
         for i, c in enumerate(options)
         for s in slices
         if s == 1 or s * blocks_of(problem, c.tile) <= 4 * device.units

@@ -56,13 +56,9 @@ _LATENCY, _FROM_MEMORY, _CACHED_BYTES = 300, 800, 40e6
 _MOST_WORKSPACE = 2**28
 
 
-def _costs(device: Device) -> Costs:
+def costs_on(device: Device) -> Costs:
+    """What a grid costs beyond its FMAs on a GPU of this vendor."""
     return _AMD if device.arch.is_amd else _NVIDIA
-
-
-def doubt(device: Device) -> float:
-    """How many times the estimate for a product in slices must fit into that for one without."""
-    return _costs(device).doubt
 
 
 def slice_counts(problem: GemmProblem, options: tuple[Candidate, ...]) -> tuple[int, ...]:
@@ -104,7 +100,7 @@ def cycles(problem: GemmProblem, device: Device, candidate: Candidate, splits: i
     depth = -(-k_slice_of(problem.k, tile, splits) // tile.block_k) * tile.block_k
     share = min(full, alone * rounds)
     work = rounds * tile.block_m * tile.block_n * depth * _copy_overhead(problem, tile) / (fmas * share)
-    costs = _costs(device)
+    costs = costs_on(device)
     around = costs.block + problem.types.result_itemsize * tile.block_m * tile.block_n / costs.stored_bytes
     clocks = work + around * max(1.0, rounds * alone / full)
     moved = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n

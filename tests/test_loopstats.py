@@ -67,6 +67,13 @@ def test_nothing_to_count(text, why):
 LOAD, WORK = "buffer_load_b128 v[0:3], v4, s[0:3], 0 offen", "v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]"
 
 
+def of_loop(loop: tuple[str, ...]):
+    """The counts of LISTING with another loop in it."""
+    head, tail = LISTING[: LISTING.index(".LBB0_1:")], LISTING[LISTING.index("; %bb.2:") :]
+    body = "".join(f"\t{line}\n" for line in (*loop, "s_cbranch_scc0 .LBB0_1"))
+    return loopstats().loop_stats(f"{head}.LBB0_1:\n{body}{tail}")
+
+
 @pytest.mark.parametrize(
     ("loop", "cover"),
     [
@@ -82,9 +89,7 @@ LOAD, WORK = "buffer_load_b128 v[0:3], v4, s[0:3], 0 offen", "v_wmma_f32_16x16x1
     ],
 )
 def test_what_a_load_can_hide_behind(loop, cover):
-    head, tail = LISTING[: LISTING.index(".LBB0_1:")], LISTING[LISTING.index("; %bb.2:") :]
-    body = "".join(f"\t{line}\n" for line in (*loop, "s_cbranch_scc0 .LBB0_1"))
-    assert loopstats().loop_stats(f"{head}.LBB0_1:\n{body}{tail}").cover == cover
+    assert of_loop(loop).cover == cover
 
 
 @pytest.mark.parametrize(
@@ -96,6 +101,4 @@ def test_what_a_load_can_hide_behind(loop, cover):
     ],
 )
 def test_stretches_without_arithmetic(loop, gap):
-    head, tail = LISTING[: LISTING.index(".LBB0_1:")], LISTING[LISTING.index("; %bb.2:") :]
-    body = "".join(f"\t{line}\n" for line in (*loop, "s_cbranch_scc0 .LBB0_1"))
-    assert loopstats().loop_stats(f"{head}.LBB0_1:\n{body}{tail}").gap == gap
+    assert of_loop(loop).gap == gap

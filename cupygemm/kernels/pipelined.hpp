@@ -106,20 +106,7 @@ struct PipelinedFMA : ScalarFMA<A, B, kWavesM, kWavesN, kLanesM, kLanesN> {
   // As ScalarFMA::for_each, for the rows that are this group's.
   template <class Put>
   CG_MEMBER void for_each(const Accumulator& acc, Put put) const {
-    if constexpr (kSlices == 1) {
-      Base::for_each(acc, put);
-    } else {
-#pragma unroll
-      for (int r = 0; r < kOwnRows; ++r)
-#pragma unroll
-        for (int g = 0; g < Base::kGroupsN; ++g) {
-          const int i = slice * kOwnRows + r;
-          typename Base::Four out;
-#pragma unroll
-          for (int j = 0; j < kGroup; ++j) out[j] = acc.v[r][g * kGroup + j];
-          put(row + i / kGroup * Base::kStrideM + i % kGroup, col + g * Base::kStrideN, out);
-        }
-    }
+    Base::template for_rows<kOwnRows>(acc, kSlices == 1 ? 0 : slice * kOwnRows, put);
   }
 
  private:

@@ -73,13 +73,20 @@ struct ScalarFMA {
   // Calls put(row, column, four consecutive columns) for every piece of the result this thread holds.
   template <class Put>
   CG_MEMBER void for_each(const Accumulator& acc, Put put) const {
+    for_rows<kThreadM>(acc, 0, put);
+  }
+
+  // The same for kRows rows of the piece, from `first` on, whose results lie first in `acc`.
+  template <int kRows, class Put>
+  CG_MEMBER void for_rows(const Accumulator& acc, int first, Put put) const {
 #pragma unroll
-    for (int i = 0; i < kThreadM; ++i)
+    for (int r = 0; r < kRows; ++r)
 #pragma unroll
       for (int g = 0; g < kGroupsN; ++g) {
+        const int i = first + r;
         Four out;
 #pragma unroll
-        for (int j = 0; j < kGroup; ++j) out[j] = acc.v[i][g * kGroup + j];
+        for (int j = 0; j < kGroup; ++j) out[j] = acc.v[r][g * kGroup + j];
         put(row + i / kGroup * kStrideM + i % kGroup, col + g * kStrideN, out);
       }
   }

@@ -116,11 +116,7 @@ struct DirectToLds : RegisterStaged<T, A_, B_, kBuffers_> {
   template <int i>
   CG_MEMBER void issue(int t) {
     static_assert(kBuffers == 2, "with one buffer, copies start when the tile is done");
-    if constexpr (i < A::kRuns) {
-      this->a_tile.template copy_one<i>(this->a(t), a_offset, this->thread);
-    } else {
-      this->b_tile.template copy_one<i - A::kRuns>(this->b(t), b_offset, this->thread);
-    }
+    copy_one<i>(t);
   }
   CG_MEMBER void commit(int t) {
     if constexpr (kBuffers == 1) {
@@ -133,9 +129,16 @@ struct DirectToLds : RegisterStaged<T, A_, B_, kBuffers_> {
 
  private:
   CG_MEMBER void copy(int t) {
-    unrolled<0, A::kRuns>([&](auto r) { this->a_tile.template copy_one<r.value>(this->a(t), a_offset, this->thread); });
-    unrolled<0, B::kRuns>([&](auto r) { this->b_tile.template copy_one<r.value>(this->b(t), b_offset, this->thread); });
+    unrolled<0, kLoads>([&](auto i) { copy_one<i.value>(t); });
     this->advance();
+  }
+  template <int i>
+  CG_MEMBER void copy_one(int t) {
+    if constexpr (i < A::kRuns) {
+      this->a_tile.template copy_one<i>(this->a(t), a_offset, this->thread);
+    } else {
+      this->b_tile.template copy_one<i - A::kRuns>(this->b(t), b_offset, this->thread);
+    }
   }
 };
 #endif

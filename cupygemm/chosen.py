@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import cupy
 
-from cupygemm import launch, module
 from cupygemm.dispatch import Decision
-from cupygemm.plan import current_device
+from cupygemm.plan import Plan, current_device, prepare
 from cupygemm.problem import GemmProblem, Matrix, Types, alignment
 
 
@@ -26,7 +25,7 @@ def run(what: Decision, a: cupy.ndarray, b: cupy.ndarray, c: cupy.ndarray) -> No
         KernelError: the kernel does not compile or load.
     """
     ordinal = cupy.cuda.runtime.getDevice()
-    function = module.function(what.config, current_device(ordinal).arch, ordinal)
+    device = current_device(ordinal)
     problem = matrix_problem(a, b, c, what.config.types)
-    stream = cupy.cuda.get_current_stream().ptr
-    launch.ProductLaunch(function, None, problem, what).run(a.data.ptr, b.data.ptr, c.data.ptr, stream)
+    launches = prepare(Plan(device, problem, what, None), ordinal)
+    launches.run(a.data.ptr, b.data.ptr, c.data.ptr, cupy.cuda.get_current_stream().ptr)

@@ -7,16 +7,18 @@ The choice of a tile is a rule over a table (tiles.py): the least estimated time
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Literal
 
 from cupygemm.access import gathers_rows, gemv_access, store_access, tile_access
-from cupygemm.estimate import blocks_of, costs_on, cycles, k_slice_of, slice_counts
+from cupygemm.estimate import blocks_of, costs_on, cycles, k_slice_of, slice_counts, stream_cycles, stream_options
 from cupygemm.gemv_tile import COLUMNS, MOST_ROWS, GemvTile
 from cupygemm.kernel_config import MAX_BATCH_RANK, KernelConfig, Tile
 from cupygemm.matrix_tile import MatrixTile
 from cupygemm.mfma_tile import MfmaTile
 from cupygemm.problem import F32, GemmProblem, into_workspace
-from cupygemm.tiles import Device, candidates
+from cupygemm.stream_k import StreamK
+from cupygemm.tiles import Candidate, Device, candidates
 
 _INT32 = 2**31 - 1
 
@@ -31,6 +33,7 @@ class Decision:
         splits: slices of K; 1 unless config.split.
         k_slice: K range of a slice.
         why: one sentence on why this tile.
+        stream_k: the tiles of C that blocks share; None unless config.stream_k.
     """
 
     config: KernelConfig
@@ -38,6 +41,7 @@ class Decision:
     splits: int
     k_slice: int
     why: str
+    stream_k: StreamK | None = None
 
     def tiles(self, problem: GemmProblem) -> tuple[int, int]:
         """Block tiles along M and N."""
@@ -84,22 +88,35 @@ def decide(
         return few
     if batch_invariant:
         options = tuple(c for c in options if _order_of_k(c.tile) == _order_of_k(options[0].tile))
-    slices = (1,) if batch_invariant or one_slice else slice_counts(problem, options)
-    choices = [
-        (cycles(problem, device, c, s) * (1 if s == 1 else costs_on(device).doubt), i, s)
-        for i, c in enumerate(options)
-        for s in slices
-        if s == 1 or s * blocks_of(problem, c.tile) <= 4 * device.units
-    ]
-    _, index, splits = min(choices)
+    choices = _choices(problem, device, options, whole_sums=batch_invariant or one_slice)
+    _, tile, splits, stream_k = min(choices, key=lambda choice: choice[0])
     reason = f"the least estimated time of {len(options)} tiles for {device.arch.family}"
-    return build(problem, device, options[index].tile, splits, reason)
+    return build(problem, device, tile, splits, reason, stream_k)
+
+
+def _choices(
+    problem: GemmProblem, device: Device, options: tuple[Candidate, ...], whole_sums: bool
+) -> Iterator[tuple[float, Tile | MatrixTile, int, StreamK | None]]:
+    """Estimated clocks, tile, slices of K, streams. `whole_sums`: one block adds up all of K."""
+    costs = costs_on(device)
+    for c in options:
+        for s in (1,) if whole_sums else slice_counts(problem, options):
+            if s == 1 or s * blocks_of(problem, c.tile) <= 4 * device.units:
+                yield cycles(problem, device, c, s) * (1 if s == 1 else costs.doubt), c.tile, s, None
+        for stream_k in () if whole_sums else stream_options(problem, device, c.tile):
+            yield stream_cycles(problem, device, c, stream_k) * costs.stream_doubt, c.tile, 1, stream_k
 
 
 def build(
-    problem: GemmProblem, device: Device, tile: Tile | MatrixTile, splits: int, reason: str
+    problem: GemmProblem,
+    device: Device,
+    tile: Tile | MatrixTile,
+    splits: int,
+    reason: str,
+    stream_k: StreamK | None = None,
 ) -> Decision | Fallback:
-    """The kernel with this tile and at most `splits` slices of K for a problem; `reason` ends its account of itself."""
+    """The kernel with this tile and at most `splits` slices of K for a problem, or tiles in streams; `reason` ends its
+    account of itself."""
     k_slice = k_slice_of(problem.k, tile, splits)
     splits = -(-problem.k // k_slice)
     target = problem if splits == 1 else into_workspace(problem)
@@ -116,6 +133,7 @@ def build(
         types=target.types,
         c_aligned=c_aligned,
         gathered=c_vec > 1 and gathers_rows(tile, target.types),
+        stream_k=stream_k is not None,
     )
     tiles_m, tiles_n = -(-problem.m // tile.block_m), -(-problem.n // tile.block_n)
     if tiles_m * tiles_n * tile.threads >= 2**32:
@@ -123,9 +141,10 @@ def build(
     blocks = tiles_m * tiles_n * problem.batches
     why = (
         f"{blocks} blocks of {tile.block_m}x{tile.block_n} over {device.units} compute units"
-        f"{f', each in {splits} slices of K' * (splits > 1)}: {reason}"
+        f"{f', each in {splits} slices of K' * (splits > 1)}"
+        f"{f', {stream_k.tiles} of them in {stream_k.streams} streams' if stream_k else ''}: {reason}"
     )
-    return Decision(config, _group(tiles_m, device), splits, k_slice, why)
+    return Decision(config, _group(tiles_m, device), splits, k_slice, why, stream_k)
 
 
 def _order_of_k(tile: Tile | MatrixTile) -> tuple[str, int, int]:

@@ -6,11 +6,12 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from cupygemm.access import store_width, tile_access
+from cupygemm.access import store_width, tile_access, tiles_overlap
 from cupygemm.arch import Arch
 from cupygemm.kernel_config import Tile
 from cupygemm.matrix_tile import MatrixTile
-from cupygemm.problem import GemmProblem, into_workspace
+from cupygemm.problem import F32, GemmProblem, into_workspace
+from cupygemm.stream_k import StreamK, stream_k_options
 from cupygemm.tiles import Candidate, Device
 
 #: FMAs that a compute unit does in a clock.
@@ -36,19 +37,21 @@ class Costs:
         stored_bytes: bytes of C that a block stores in a clock.
         second_launch: the kernel that adds up slices of K, its workspace, and a launch that is no graph (_graphs.py).
         doubt: how many times the estimate for a product in slices must fit into that for one without.
+        stream_doubt: the same for a product in streams (stream_k.py).
     """
 
     block: float
     stored_bytes: float
     second_launch: float
     doubt: float
+    stream_doubt: float
 
 
 # Fitted to timings of 27 tiles and 68 products, and of K slices, on an H200 (sm_90) at 1.9 GHz. The tile that they lead
 # to takes 0.9 % longer than the fastest of the 27 (geometric mean of the products), 4.6 % at most.
-_NVIDIA = Costs(700, 16.5, 12000, 1.25)
+_NVIDIA = Costs(700, 16.5, 12000, 1.25, 1.0)
 # No more than an order of magnitude.
-_AMD = Costs(700, math.inf, 6400, 1.0)
+_AMD = Costs(700, math.inf, 6400, 1.0, 1.15)
 #: Bytes that a compute unit moves in a clock, where the operands are small enough to come from the L2 cache.
 _BYTES = 33
 #: Clocks from asking for data until it is in LDS, out of the L2 cache and, for operands of more bytes, from memory.
@@ -86,40 +89,95 @@ def cycles(problem: GemmProblem, device: Device, candidate: Candidate, splits: i
     Blocks that share a unit slow one another down, so a round is one block a unit; but one block alone does not keep a
     unit as busy as several.
     """
+    tile, units = candidate.tile, _units(device, candidate.tile)
+    blocks = splits * blocks_of(problem, tile)
+    rounds = max(1.0, blocks / units) if blocks > 16 * units else -(-blocks // units)
+    steps = -(-k_slice_of(problem.k, tile, splits) // tile.block_k)
+    turns = max(1.0, rounds / tile.min_waves)
+    clocks = _main_loop(problem, device, candidate, _Load(steps, rounds, rounds, rounds, turns))
+    if splits > 1:
+        clocks += _sum(problem, device, problem.m * problem.n * problem.batches * (2 * splits + 1))
+    return clocks
+
+
+def stream_options(problem: GemmProblem, device: Device, tile: Tile | MatrixTile) -> tuple[StreamK, ...]:
+    """Ways to cut tiles of C in streams; none but for float32 products of FMAs into C with columns side by side, where
+    no two tiles compute the same element: they would round it differently."""
+    if not isinstance(tile, Tile) or problem.c.k != 1 or problem.types != F32:
+        return ()
+    if tiles_overlap(problem, tile, device.arch.unaligned_vectors):
+        return ()
+    slots = device.units * (1 if device.arch.is_amd else tile.min_waves)
+    found = stream_k_options(blocks_of(problem, tile), -(-problem.k // tile.block_k), tile.block_k, slots)
+    return tuple(s for s in found if 4 * s.pieces * s.tiles * tile.block_m * tile.block_n <= _MOST_WORKSPACE)
+
+
+def stream_cycles(problem: GemmProblem, device: Device, candidate: Candidate, stream_k: StreamK) -> float:
+    """As `cycles`, for tiles in streams: every unit has the same number of K tiles to multiply."""
+    tile, units, streams = candidate.tile, device.units, stream_k.streams
+    tiles = stream_k.tiles + stream_k.whole
+    load = _Load(stream_k.steps, tiles / units, (streams + tiles) / units, max(1.0, streams / units), tiles / streams)
+    clocks = _main_loop(problem, device, candidate, load)
+    pieces = streams + 2 * stream_k.tiles  # written by the streams and read again; the tiles written
+    return clocks + _sum(problem, device, pieces * tile.block_m * tile.block_n)
+
+
+def _units(device: Device, tile: Tile | MatrixTile) -> int:
+    """Compute units that blocks are handed to: HIP counts pairs of them on RDNA, and a block of matrix instructions
+    keeps to one of the pair."""
+    paired = isinstance(tile, MatrixTile) and device.arch.family.startswith("rdna")
+    return device.units * 2 if paired else device.units
+
+
+@dataclasses.dataclass(frozen=True)
+class _Load:
+    """What a compute unit has to do.
+
+    Attributes:
+        steps: K tiles of a block tile.
+        rounds: block tiles.
+        parts: times that it starts and stores a block tile or a piece of one.
+        running: blocks that share the unit, or that it computes where that is fewer.
+        turns: block tiles one after another.
+    """
+
+    steps: int
+    rounds: float
+    parts: float
+    running: float
+    turns: float
+
+
+def _main_loop(problem: GemmProblem, device: Device, candidate: Candidate, load: _Load) -> float:
+    """Clocks until all sums are stored."""
     tile, full = candidate.tile, candidate.share
     if candidate.both_k and problem.a.k == problem.b.k == 1:
         full = candidate.both_k
     alone = candidate.alone or full
-    blocks, units = splits * blocks_of(problem, tile), device.units
-    fmas = _FMAS
-    if isinstance(tile, MatrixTile):
-        fmas = _matrix_fmas(device.arch, tile.itemsize)
-        # HIP counts pairs of compute units on RDNA, and a block keeps to one of the pair.
-        units *= 2 if device.arch.family.startswith("rdna") else 1
-    rounds = max(1.0, blocks / units) if blocks > 16 * units else -(-blocks // units)
-    depth = -(-k_slice_of(problem.k, tile, splits) // tile.block_k) * tile.block_k
-    share = min(full, alone * rounds)
-    work = rounds * tile.block_m * tile.block_n * depth * _copy_overhead(problem, tile) / (fmas * share)
+    fmas: float = _matrix_fmas(device.arch, tile.itemsize) if isinstance(tile, MatrixTile) else _FMAS
+    fmas *= min(full, alone * load.running)
+    work = load.rounds * tile.block_m * tile.block_n * load.steps * tile.block_k * _copy_overhead(problem, tile) / fmas
     costs = costs_on(device)
     around = costs.block + problem.types.result_itemsize * tile.block_m * tile.block_n / costs.stored_bytes
-    clocks = work + around * max(1.0, rounds * alone / full)
+    clocks = work + around * max(1.0, load.parts * alone / full)
     moved = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
     moved *= problem.types.itemsize * problem.batches
-    clocks = max(clocks, moved / (_BYTES * device.units), _waiting(tile, depth // tile.block_k, rounds, moved))
-    if splits > 1:
-        partial = problem.m * problem.n * problem.batches * (2 * splits + 1)
-        partial *= 4 // min(4, store_width(into_workspace(problem)))  # single elements move a quarter as fast
-        clocks += costs.second_launch + 4 * partial / (_BYTES * device.units)
-    return clocks
+    return max(clocks, moved / (_BYTES * device.units), _waiting(tile, load.steps * load.turns, moved))
 
 
-def _waiting(tile: Tile | MatrixTile, steps: int, rounds: float, moved: int) -> float:
+def _sum(problem: GemmProblem, device: Device, elements: int) -> float:
+    """Clocks of a second kernel that moves so many elements of partial products and of C."""
+    elements *= 4 // min(4, store_width(into_workspace(problem)))  # single elements move a quarter as fast
+    return costs_on(device).second_launch + 4 * elements / (_BYTES * device.units)
+
+
+def _waiting(tile: Tile | MatrixTile, steps: float, moved: int) -> float:
     """Clocks in which blocks that do nothing but wait for their copies would walk `steps` tiles of K: copies are under
     way for as many tiles as there are buffers, but for the one that is read and the one that was."""
     if isinstance(tile, MatrixTile) or tile.staging != "async":
         return 0.0
     latency = _FROM_MEMORY if moved > _CACHED_BYTES else _LATENCY
-    return steps * latency / (tile.buffers - 2) * max(1.0, rounds / tile.min_waves)
+    return steps * latency / (tile.buffers - 2)
 
 
 def _copy_overhead(problem: GemmProblem, tile: Tile | MatrixTile) -> float:

@@ -171,6 +171,7 @@ class KernelConfig:
         c_aligned: N, the rows and the address of C are multiples of c_vec; if not, stores go to any element.
         batch_rank: batch dimensions the kernel walks, 0 to MAX_BATCH_RANK.
         split: partial products of K slices go to a workspace.
+        stream_k: blocks share tiles of C (stream_k.py).
         types: element types.
         finish: scales, bias and activation; None for the plain product.
     """
@@ -186,6 +187,7 @@ class KernelConfig:
     finish: Finish | None = None
     c_aligned: bool = True
     gathered: bool = False
+    stream_k: bool = False
 
     @property
     def name(self) -> str:
@@ -198,17 +200,17 @@ class KernelConfig:
             return f"{x.contiguous[0]}{x.vec}{flags}"
 
         store = "g" * self.gathered + ("u" if self.c_unit else "s") + "o" * (not self.c_aligned)
-        tail = f"{store}{self.c_vec}_r{self.batch_rank}{'_split' if self.split else ''}"
+        tail = f"{store}{self.c_vec}_r{self.batch_rank}{'_split' * self.split}{'_stream' * self.stream_k}"
         tail += self.finish.name if self.finish else ""
         return f"cupygemm_{self.types.name}_{self.tile.name}_{access(self.a)}_{access(self.b)}_{tail}"
 
 
 @dataclasses.dataclass(frozen=True)
 class SumConfig:
-    """The kernel that adds up the partial products of K slices.
+    """The kernel that adds up the partial products of K slices, or the pieces of tiles that streams met in.
 
     Attributes:
-        c_vec, c_unit, batch_rank: as in KernelConfig.
+        c_vec, c_unit, batch_rank, stream_k: as in KernelConfig.
         result: type of C; the partial products are FP32.
     """
 
@@ -216,10 +218,12 @@ class SumConfig:
     c_unit: bool
     batch_rank: int
     result: str = "f32"
+    stream_k: bool = False
 
     @property
     def name(self) -> str:
-        return f"cupygemm_{self.result}_sum_{'u' if self.c_unit else 's'}{self.c_vec}_r{self.batch_rank}"
+        store = f"{'u' if self.c_unit else 's'}{self.c_vec}_r{self.batch_rank}"
+        return f"cupygemm_{self.result}_sum_{store}{'_stream' * self.stream_k}"
 
 
 def infeasible(tile: Tile | MatrixTile | NaiveTile, arch: Arch, types: Types = F32) -> str | None:

@@ -66,8 +66,25 @@ SCALED_ARGS = numpy.dtype(
     align=True,
 )
 
+#: StreamArgs of kernels/stream_k.hpp.
+STREAM_ARGS = numpy.dtype(
+    [
+        *((name, ARGS.fields[name][0]) for name in ARGS.names),  # type: ignore[index, union-attr]
+        ("pieces", "u8"),
+        ("streams", "i4"),
+        ("tiles", "i4"),
+        ("steps", "i4"),
+        ("share", "i4"),
+        ("longer", "i4"),
+        ("block_m", "i4"),
+        ("block_n", "i4"),
+    ],
+    align=True,
+)
+
 _GRID_Y = 65535
-_ADDRESSES = struct.Struct("QQQ")
+_ADDRESSES, _ADDRESS = struct.Struct("QQQ"), struct.Struct("Q")
+_PIECES = STREAM_ARGS.fields["pieces"][1]  # type: ignore[index]
 #: Dynamic LDS above this has to be asked for, kernel by kernel.
 _LDS_WITHOUT_ASKING = 48 * 1024
 #: kSumThreads of kernels/split_sum.hpp.
@@ -75,8 +92,8 @@ SUM_THREADS = 256
 
 
 def arguments(problem: GemmProblem, decision: Decision) -> numpy.ndarray:
-    """The argument block of a launch, but for the three addresses."""
-    args = numpy.zeros((), ARGS)
+    """The argument block of a launch, but for the addresses."""
+    args = numpy.zeros((), STREAM_ARGS if decision.stream_k else ARGS)
     a, b, c = problem.a, problem.b, problem.c
     args["a_m"], args["a_k"] = a.rows, a.k
     args["b_n"], args["b_k"] = b.rows, b.k
@@ -93,11 +110,18 @@ def arguments(problem: GemmProblem, decision: Decision) -> numpy.ndarray:
     args["tiles_m"], args["tiles_n"] = decision.tiles(problem)
     args["group_m"] = decision.group_m
     args["grid_y"] = grid(problem, decision)[1]
+    if decision.stream_k:
+        for name in ("streams", "tiles", "steps", "share", "longer"):
+            args[name] = getattr(decision.stream_k, name)
+        args["block_m"], args["block_n"] = decision.config.tile.block_m, decision.config.tile.block_n
     return args
 
 
 def grid(problem: GemmProblem, decision: Decision) -> tuple[int, int, int]:
-    """Blocks in each grid dimension: tiles in x; matrices and K slices in y and z, at most 65,535 each."""
+    """Blocks in each grid dimension: tiles in x; matrices and K slices in y and z, at most 65,535 each. Streams, and
+    after them the tiles of all matrices, in x."""
+    if decision.stream_k:
+        return decision.stream_k.blocks, 1, 1
     tiles_m, tiles_n = decision.tiles(problem)
     layers = problem.batches * decision.splits
     y = min(layers, _GRID_Y)
@@ -105,7 +129,7 @@ def grid(problem: GemmProblem, decision: Decision) -> tuple[int, int, int]:
 
 
 class KernelLaunch:
-    """A kernel launch that only lacks the three addresses: everything else is packed once."""
+    """A kernel launch that only lacks the addresses: everything else is packed once."""
 
     def __init__(
         self, function: Any, grid: tuple[int, int, int], threads: int, dynamic_lds: int, args: numpy.ndarray
@@ -130,9 +154,18 @@ class KernelLaunch:
         #: be a measurable part of what a launch costs.
         self.run = run
 
+        def run_with_pieces(a: int, b: int, c: int, pieces: int, stream: int) -> None:
+            with lock:
+                pack(a, b, c)
+                _ADDRESS.pack_into(block, _PIECES, pieces)
+                launch(stream, parameters, 0)
+
+        #: The same for kernels with StreamArgs, and so with a workspace besides.
+        self.run_with_pieces = run_with_pieces
+
 
 class ProductLaunch:
-    """The launches that make one product: its kernel, and the one that adds up the slices of a split-K product."""
+    """The launches that make one product: its kernel, and the one that adds up slices of K or pieces of tiles."""
 
     def __init__(self, function: Any, total: Any, problem: GemmProblem, decision: Decision) -> None:
         tile = decision.config.tile
@@ -142,9 +175,15 @@ class ProductLaunch:
             arguments(target, decision),
         )  # fmt: skip
         self._total: KernelLaunch | None = None
-        if decision.splits > 1:
-            self._slices = (decision.splits, problem.m * problem.n * problem.batches)
-            vec = sum_config(problem).c_vec
+        self._stream_k = decision.stream_k is not None
+        if stream_k := decision.stream_k:
+            self._workspace = stream_k.pieces * stream_k.tiles * tile.block_m * tile.block_n
+            chunks = -(-tile.block_m * tile.block_n // (sum_config(problem, stream_k=True).c_vec * SUM_THREADS))
+            args = arguments(problem, decision)
+            self._total = KernelLaunch(total, (chunks, stream_k.tiles, 1), SUM_THREADS, 0, args)
+        elif decision.splits > 1:
+            self._workspace = decision.splits * problem.m * problem.n * problem.batches
+            vec = sum_config(problem, stream_k=False).c_vec
             y = min(problem.batches, _GRID_Y)
             blocks = (-(-problem.m * problem.n // (vec * SUM_THREADS)), y, -(-problem.batches // y))
             args = arguments(problem, decision)
@@ -168,14 +207,19 @@ class ProductLaunch:
         if self._total is None:
             self._main.run(a, b, c, stream)
             return None
-        workspace = cupy.empty(self._slices, numpy.float32)
+        workspace = cupy.empty(self._workspace, numpy.float32)
         partial = workspace.data.ptr
-        self._main.run(a, b, partial, stream)
-        self._total.run(partial, 0, c, stream)
+        if self._stream_k:
+            self._main.run_with_pieces(a, b, c, partial, stream)
+            self._total.run_with_pieces(0, 0, c, partial, stream)
+        else:
+            self._main.run(a, b, partial, stream)
+            self._total.run(partial, 0, c, stream)
         return workspace
 
 
-def sum_config(problem: GemmProblem) -> SumConfig:
-    """The kernel that adds up K slices into C."""
+def sum_config(problem: GemmProblem, stream_k: bool) -> SumConfig:
+    """The kernel that adds up K slices into C, or pieces of tiles that streams met in."""
     vec = min(store_width(problem), 4)  # partial products are FP32, 16 bytes at most are read at once
-    return SumConfig(vec, problem.c.k == 1 or problem.n == 1, len(problem.batch), problem.types.result)
+    unit = problem.c.k == 1 or problem.n == 1
+    return SumConfig(vec, unit, len(problem.batch), problem.types.result, stream_k)

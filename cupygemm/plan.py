@@ -120,8 +120,9 @@ def kernels(plan: Plan) -> tuple[KernelConfig | SumConfig, ...]:
     """What must be compiled to carry out a plan; nothing for a fallback."""
     if plan.decision is None or plan.problem is None:
         return ()
-    total = (launch.sum_config(plan.problem),) if plan.decision.splits > 1 else ()
-    return (plan.decision.config, *total)
+    config = plan.decision.config
+    total = (launch.sum_config(plan.problem, config.stream_k),) if config.split or config.stream_k else ()
+    return (config, *total)
 
 
 def prepare(plan: Plan, ordinal: int) -> launch.ProductLaunch:

@@ -54,20 +54,26 @@ def kernel_source(config: KernelConfig | SumConfig, arch: Arch) -> KernelSource:
         return _gemv_source(config, config.tile, arch)
     if isinstance(config.tile, NaiveTile):
         return _naive_source(config, config.tile, arch)
-    tile, types = config.tile, config.types
+    tile = config.tile
     if isinstance(tile, MfmaTile):
         policies = _mfma(config, tile, arch)
     else:
         policies = _matrix(config, tile, arch) if isinstance(tile, MatrixTile) else _simt(config, tile)
-    args = "ScaledArgs" if config.finish else "GemmArgs"
+    args = "ScaledArgs" if config.finish else "StreamArgs" if config.stream_k else "GemmArgs"
     code = f"""// {arch.name}, headers {headers_digest()}
 {policies}
 {_epilogue(config)}
 CG_KERNEL({tile.threads}, {tile.min_waves}) void {config.name}(const {args} args) {{
-  gemm<{types.operand}, Tile, Compute, Epilogue, {config.batch_rank}, {_flag(config.split)}>(args);
+  {_entry(config)}(args);
 }}
 """
     return KernelSource(config.name, code, compile_options(arch))
+
+
+def _entry(config: KernelConfig) -> str:
+    """The template that a kernel is an instance of."""
+    policies = f"{config.types.operand}, Tile, Compute, Epilogue, {config.batch_rank}"
+    return f"gemm_in_streams<{policies}>" if config.stream_k else f"gemm<{policies}, {_flag(config.split)}>"
 
 
 def _epilogue(config: KernelConfig) -> str:
@@ -92,6 +98,7 @@ def columns_stored(config: KernelConfig) -> int:
 def _simt(config: KernelConfig, tile: Tile) -> str:
     """The policies of a kernel of ordinary FMAs."""
     policy, operand, compute, headers = _FMA_POLICIES[tile.staging]
+    headers += ("stream_k",) * config.stream_k
     includes = "".join(f'#include "{header}.hpp"\n' for header in headers)
     slices = f", {tile.slices}" if compute == "PipelinedFMA" else ""
     return f"""#include "gemm.hpp"
@@ -191,11 +198,16 @@ CG_KERNEL({tile.threads}, 1) void {config.name}(const GemmArgs args) {{
 
 
 def _sum_source(config: SumConfig, arch: Arch) -> KernelSource:
+    types = f"{config.result}, {config.c_vec}"
+    header, call = "split_sum", f"add_slices<{types}, {_flag(config.c_unit)}, {config.batch_rank}>"
+    args = "GemmArgs"
+    if config.stream_k:
+        header, call, args = "stream_k", f"add_pieces<{types}, {config.batch_rank}>", "StreamArgs"
     code = f"""// {arch.name}, headers {headers_digest()}
-#include "split_sum.hpp"
+#include "{header}.hpp"
 using namespace cg;
-CG_KERNEL(kSumThreads, 1) void {config.name}(const GemmArgs args) {{
-  add_slices<{config.result}, {config.c_vec}, {_flag(config.c_unit)}, {config.batch_rank}>(args);
+CG_KERNEL(kSumThreads, 1) void {config.name}(const {args} args) {{
+  {call}(args);
 }}
 """
     return KernelSource(config.name, code, compile_options(arch))

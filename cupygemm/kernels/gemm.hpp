@@ -77,22 +77,15 @@ struct FirstRow<Operand, decltype(void(Operand::kWhole))> {
   }
 };
 
-template <class T, class Tile, class Compute, class Epilogue, int kBatchRank, bool kSplit>
-CG_DEVICE void gemm(const GemmArgs& args) {
-  static_assert(CheckPolicies<Tile, Compute>::ok, "");
-  typename Tile::Storage& lds = Lds<Tile>::get();
-
-  const BlockPlace place = place_block<(kBatchRank > 0), kSplit>(args);
-  if (!place.active) return;
+// The product of a block tile over the K range that starts at k0; then store(compute, acc, first row, first column).
+template <class T, class Tile, class Compute, int kBatchRank, class Args, class Store>
+CG_DEVICE void multiply_part(const Args& args, typename Tile::Storage& lds, const BlockPlace& place, int k0,
+                             int k_length, Store store) {
   const int thread = thread_index();
   const int row0 = FirstRow<typename Tile::A>::of(place.tile_m, args.m);
   const int col0 = FirstRow<typename Tile::B>::of(place.tile_n, args.n);
-  const int k0 = kSplit ? place.split * args.k_slice : 0;
-  const int k_length = kSplit ? min_of(args.k - k0, args.k_slice) : args.k;
   const T* a = static_cast<const T*>(args.a) + batch_offset<kBatchRank>(place.batch, args.a_batch, args.batch_size);
   const T* b = static_cast<const T*>(args.b) + batch_offset<kBatchRank>(place.batch, args.b_batch, args.batch_size);
-  i64 c_offset = batch_offset<kBatchRank>(place.batch, args.c_batch, args.batch_size);
-  if constexpr (kSplit) c_offset += place.split * args.split_stride;
 
   Tile tile(lds, k_length, thread);
   tile.a_tile.begin(a, row0, args.m - row0, args.a_m, k0, args.a_k, thread);
@@ -120,8 +113,24 @@ CG_DEVICE void gemm(const GemmArgs& args) {
     compute.multiply(acc, tile.a(tile.whole), tile.b(tile.whole));
   }
   Compute::settle(acc);
-  using Bounds = Inside<FirstRow<typename Tile::A>::kInside, FirstRow<typename Tile::B>::kInside>;
-  Epilogue::template run<Bounds>(compute, acc, args, c_offset, row0, col0, lds);
+  store(compute, acc, row0, col0);
+}
+
+template <class T, class Tile, class Compute, class Epilogue, int kBatchRank, bool kSplit>
+CG_DEVICE void gemm(const GemmArgs& args) {
+  static_assert(CheckPolicies<Tile, Compute>::ok, "");
+  typename Tile::Storage& lds = Lds<Tile>::get();
+  const BlockPlace place = place_block<(kBatchRank > 0), kSplit>(args);
+  if (!place.active) return;
+  const int k0 = kSplit ? place.split * args.k_slice : 0;
+  i64 c_offset = batch_offset<kBatchRank>(place.batch, args.c_batch, args.batch_size);
+  if constexpr (kSplit) c_offset += place.split * args.split_stride;
+  multiply_part<T, Tile, Compute, kBatchRank>(
+      args, lds, place, k0, kSplit ? min_of(args.k - k0, args.k_slice) : args.k,
+      [&](const Compute& compute, const typename Compute::Accumulator& acc, int row0, int col0) {
+        using Bounds = Inside<FirstRow<typename Tile::A>::kInside, FirstRow<typename Tile::B>::kInside>;
+        Epilogue::template run<Bounds>(compute, acc, args, c_offset, row0, col0, lds);
+      });
 }
 
 }  // namespace cg

@@ -207,7 +207,7 @@ def sum_case(arch_name: str) -> Case:
         ((37, 36, 2), (16, 64, 12), (16, 68, 19), (8, 32, 8), (8, 32, 9), (8, 32, 1))
     ):
         problem = problem_of(m, n, 64, batch=2)
-        config = launch.sum_config(problem)
+        config = launch.sum_config(problem, stream_k=False)
         partial = integers(np.random.default_rng(seed), splits, 2, m, n)
         blocks = -(-m * n // (config.c_vec * launch.SUM_THREADS))
         args = _sum_arguments(problem, splits)

@@ -50,8 +50,8 @@ class Costs:
 # Fitted to timings of 27 tiles and 68 products, and of K slices, on an H200 (sm_90) at 1.9 GHz. The tile that they lead
 # to takes 0.9 % longer than the fastest of the 27 (geometric mean of the products), 4.6 % at most.
 _NVIDIA = Costs(700, 16.5, 12000, 1.25, 1.0)
-# No more than an order of magnitude.
-_AMD = Costs(700, math.inf, 6400, 1.0, 1.15)
+# No more than an order of magnitude, but for the second launch, which is no cheaper than on NVIDIA.
+_AMD = Costs(700, math.inf, 12000, 1.0, 1.15)
 #: Bytes that a compute unit moves in a clock, where the operands are small enough to come from the L2 cache.
 _BYTES = 33
 #: Clocks from asking for data until it is in LDS, out of the L2 cache and, for operands of more bytes, from memory.

@@ -212,18 +212,28 @@ class SumConfig:
     Attributes:
         c_vec, c_unit, batch_rank, stream_k: as in KernelConfig.
         result: type of C; the partial products are FP32.
+        lanes: threads that share what is added up for the same elements.
     """
+
+    #: kSumThreads of kernels/split_sum.hpp.
+    threads: typing.ClassVar[int] = 256
 
     c_vec: int
     c_unit: bool
     batch_rank: int
     result: str = "f32"
     stream_k: bool = False
+    lanes: int = 1
+
+    @property
+    def block_elements(self) -> int:
+        """Elements of C that a block adds up."""
+        return self.c_vec * self.threads // self.lanes
 
     @property
     def name(self) -> str:
         store = f"{'u' if self.c_unit else 's'}{self.c_vec}_r{self.batch_rank}"
-        return f"cupygemm_{self.result}_sum_{store}{'_stream' * self.stream_k}"
+        return f"cupygemm_{self.result}_sum_{store}{'_stream' * self.stream_k}{f'_l{self.lanes}' * (self.lanes > 1)}"
 
 
 def infeasible(tile: Tile | MatrixTile | NaiveTile, arch: Arch, types: Types = F32) -> str | None:

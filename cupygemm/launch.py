@@ -87,8 +87,8 @@ _ADDRESSES, _ADDRESS = struct.Struct("QQQ"), struct.Struct("Q")
 _PIECES = STREAM_ARGS.fields["pieces"][1]  # type: ignore[index]
 #: Dynamic LDS above this has to be asked for, kernel by kernel.
 _LDS_WITHOUT_ASKING = 48 * 1024
-#: kSumThreads of kernels/split_sum.hpp.
-SUM_THREADS = 256
+#: From this many partial products on, several threads share the additions for an element.
+_FEW_SUMS, _SUM_LANES = 4, 16
 
 
 def arguments(problem: GemmProblem, decision: Decision) -> numpy.ndarray:
@@ -176,19 +176,19 @@ class ProductLaunch:
         )  # fmt: skip
         self._total: KernelLaunch | None = None
         self._stream_k = decision.stream_k is not None
+        config = sum_config(problem, decision)
+        if config is None:
+            return
+        args = arguments(problem, decision)
         if stream_k := decision.stream_k:
-            self._workspace = stream_k.pieces * stream_k.tiles * tile.block_m * tile.block_n
-            chunks = -(-tile.block_m * tile.block_n // (sum_config(problem, stream_k=True).c_vec * SUM_THREADS))
-            args = arguments(problem, decision)
-            self._total = KernelLaunch(total, (chunks, stream_k.tiles, 1), SUM_THREADS, 0, args)
-        elif decision.splits > 1:
-            self._workspace = decision.splits * problem.m * problem.n * problem.batches
-            vec = sum_config(problem, stream_k=False).c_vec
-            y = min(problem.batches, _GRID_Y)
-            blocks = (-(-problem.m * problem.n // (vec * SUM_THREADS)), y, -(-problem.batches // y))
-            args = arguments(problem, decision)
+            size, y, z = tile.block_m * tile.block_n, stream_k.tiles, 1
+            self._workspace = stream_k.pieces * stream_k.tiles * size
+        else:
+            size, y = problem.m * problem.n, min(problem.batches, _GRID_Y)
+            z = -(-problem.batches // y)
+            self._workspace = decision.splits * size * problem.batches
             args["grid_y"] = y
-            self._total = KernelLaunch(total, blocks, SUM_THREADS, 0, args)
+        self._total = KernelLaunch(total, (-(-size // config.block_elements), y, z), config.threads, 0, args)
 
     @property
     def is_one_kernel(self) -> bool:
@@ -218,8 +218,14 @@ class ProductLaunch:
         return workspace
 
 
-def sum_config(problem: GemmProblem, stream_k: bool) -> SumConfig:
-    """The kernel that adds up K slices into C, or pieces of tiles that streams met in."""
+def sum_config(problem: GemmProblem, decision: Decision) -> SumConfig | None:
+    """The kernel that adds up K slices into C, or pieces of tiles that streams met in; None where there is nothing to
+    add up."""
+    stream_k = decision.stream_k
+    count = stream_k.pieces if stream_k else decision.splits
+    if count == 1:
+        return None
     vec = min(store_width(problem), 4)  # partial products are FP32, 16 bytes at most are read at once
     unit = problem.c.k == 1 or problem.n == 1
-    return SumConfig(vec, unit, len(problem.batch), problem.types.result, stream_k)
+    lanes = _SUM_LANES if count > _FEW_SUMS else 1
+    return SumConfig(vec, unit, len(problem.batch), problem.types.result, stream_k is not None, lanes)

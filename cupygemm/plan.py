@@ -120,9 +120,8 @@ def kernels(plan: Plan) -> tuple[KernelConfig | SumConfig, ...]:
     """What must be compiled to carry out a plan; nothing for a fallback."""
     if plan.decision is None or plan.problem is None:
         return ()
-    config = plan.decision.config
-    total = (launch.sum_config(plan.problem, config.stream_k),) if config.split or config.stream_k else ()
-    return (config, *total)
+    total = launch.sum_config(plan.problem, plan.decision)
+    return (plan.decision.config, total) if total else (plan.decision.config,)
 
 
 def prepare(plan: Plan, ordinal: int) -> launch.ProductLaunch:

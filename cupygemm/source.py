@@ -198,7 +198,7 @@ CG_KERNEL({tile.threads}, 1) void {config.name}(const GemmArgs args) {{
 
 
 def _sum_source(config: SumConfig, arch: Arch) -> KernelSource:
-    types = f"{config.result}, {config.c_vec}"
+    types = f"{config.result}, Sums<{config.c_vec}, {config.lanes}>"
     header, call = "split_sum", f"add_slices<{types}, {_flag(config.c_unit)}, {config.batch_rank}>"
     args = "GemmArgs"
     if config.stream_k:

@@ -64,13 +64,19 @@ def test_the_grid_covers_every_tile_within_the_hardware_limits(m, n, k, batch, a
         return
     x, y, z = grid(problem, decision)
     tile = decision.config.tile
-    assert x == -(-m // tile.block_m) * -(-n // tile.block_n)
+    tiles = -(-m // tile.block_m) * -(-n // tile.block_n)
     assert x * tile.threads < 2**32
-    assert y * z >= batch
     assert max(y, z) <= 65535
     args = arguments(problem, decision)
-    assert args["tiles_m"] * args["tiles_n"] == x
+    assert args["tiles_m"] * args["tiles_n"] == tiles
     assert (args["batches"], args["grid_y"]) == (batch, y)
+    if stream_k := decision.stream_k:
+        assert (x, y, z) == (stream_k.streams + stream_k.whole, 1, 1)
+        assert stream_k.tiles + stream_k.whole == tiles * batch
+        assert tiles * batch * stream_k.steps < 2**31
+    else:
+        assert x == tiles
+        assert y * z >= batch
 
 
 def test_limits_are_fallbacks_with_the_numbers():

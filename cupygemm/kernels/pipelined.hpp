@@ -97,7 +97,7 @@ struct PipelinedFMA : ScalarFMA<A, B, kWavesM, kWavesN, kLanesM, kLanesN> {
 #pragma unroll
             for (int j = 0; j < kGroup; ++j) {
               float& to = acc.v[i][g * kGroup + j];
-              to = s == 0 ? four[j] : to + four[j];
+              to = s == 0 ? four[j] : add(to, four[j]);
             }
           }
     }

@@ -143,6 +143,9 @@ CG_DEVICE float fma(float x, float y, float z) {
 #endif
 }
 
+// x + y, with denormals too.
+CG_DEVICE float add(float x, float y) { return fma(x, 1.0f, y); }
+
 // Bytes in global memory. The address space is spelled out on AMD: where the compiler cannot infer it, it falls back to
 // flat loads, which wait on LDS too.
 #if CG_AMD

@@ -79,32 +79,23 @@ CG_DEVICE void gemm_in_streams(const StreamArgs& args) {
   }
 }
 
-// Adds up the pieces of the tiles that several streams met in. Grid dimension x numbers runs of kVec columns of a tile,
-// y the tiles.
-template <class Out, int kVec, int kBatchRank>
+// Adds up the pieces of the tiles that several streams met in. Grid dimension x numbers runs of columns of a tile, y
+// the tiles.
+template <class Out, class Sums, int kBatchRank>
 CG_DEVICE void add_pieces(const StreamArgs& args) {
   const int tile = block_y(), first = stream_of(args, tile * args.steps);
   const int pieces = stream_of(args, (tile + 1) * args.steps - 1) - first + 1;
-  const int element = (block_x() * kSumThreads + thread_index()) * kVec, size = args.block_m * args.block_n;
-  if (pieces == 1 || element >= size) return;
+  if (pieces == 1) return;
+  const int element = static_cast<int>(Sums::element()), size = args.block_m * args.block_n;
   const BlockPlace place = place_tile(args, tile);
   const int row = element / args.block_n;
   const int m = place.tile_m * args.block_m + row, n = place.tile_n * args.block_n + element - row * args.block_n;
-  if (m >= args.m || n >= args.n) return;
+  typename Sums::Run sum;
   const float* from = args.pieces + static_cast<i64>(tile) * size + element;
-  const i64 next = static_cast<i64>(args.tiles) * size;
-  Vec<float, kVec> sum = load<float, kVec>(from);
-#pragma unroll 4
-  for (int piece = 1; piece < pieces; ++piece) {
-    const Vec<float, kVec> more = load<float, kVec>(from + piece * next);
-#pragma unroll
-    for (int i = 0; i < kVec; ++i) sum[i] += more[i];
-  }
-  Vec<Out, kVec> out;
-#pragma unroll
-  for (int i = 0; i < kVec; ++i) out[i] = convert<Out>(sum[i]);
+  const bool inside = element < size && m < args.m && n < args.n;
+  if (!Sums::of(sum, from, static_cast<i64>(args.tiles) * size, pieces, inside)) return;
   Out* c = static_cast<Out*>(args.c) + batch_offset<kBatchRank>(place.batch, args.c_batch, args.batch_size);
-  store<Out, kVec>(c + m * args.c_m + n, out);
+  store<Out, Sums::kVec>(c + m * args.c_m + n, converted<Out>(sum));
 }
 
 }  // namespace cg

@@ -12,7 +12,7 @@ from cupygemm import dispatch, ladder, launch
 from cupygemm.arch import Arch, amd_arch
 from cupygemm.dispatch import Decision
 from cupygemm.gemv_tile import GemvTile
-from cupygemm.kernel_config import Finish, KernelConfig, OperandAccess, Tile
+from cupygemm.kernel_config import Finish, KernelConfig, OperandAccess, SumConfig, Tile
 from cupygemm.matrix_tile import MatrixTile
 from cupygemm.mfma_tile import MfmaTile
 from cupygemm.packing import on_packed
@@ -200,22 +200,22 @@ def gemv_case(arch_name: str) -> Case:
     return case(found, arch, [(p, dataclasses.replace(found[0][1], k_slice=p.k, group_m=3)) for p in more])
 
 
-def sum_case(arch_name: str) -> Case:
+def sum_case(arch_name: str, lanes: int) -> Case:
     """The kernel that adds up the slices of K."""
     runs = []
     for seed, (m, n, splits) in enumerate(
         ((37, 36, 2), (16, 64, 12), (16, 68, 19), (8, 32, 8), (8, 32, 9), (8, 32, 1))
     ):
         problem = problem_of(m, n, 64, batch=2)
-        config = launch.sum_config(problem, stream_k=False)
+        config = SumConfig(4, True, 1, lanes=lanes)
         partial = integers(np.random.default_rng(seed), splits, 2, m, n)
-        blocks = -(-m * n // (config.c_vec * launch.SUM_THREADS))
+        blocks = -(-m * n // config.block_elements)
         args = _sum_arguments(problem, splits)
         runs.append(Run((blocks, 2, 1), args, {"a": partial}, partial.sum(0)))
     layers = runs[0].args.copy()
     layers["grid_y"] = 1
     runs += [dataclasses.replace(runs[0], grid=(runs[0].grid[0], 1, z), args=layers) for z in (2, 3)]
-    return Case(amd_arch(arch_name), config, launch.SUM_THREADS, tuple(runs))
+    return Case(amd_arch(arch_name), config, config.threads, tuple(runs))
 
 
 def _sum_arguments(problem: GemmProblem, splits: int) -> np.ndarray:

@@ -79,7 +79,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     def wanted(item: pytest.Item) -> bool:
         device = item.callspec.params.get("device") if hasattr(item, "callspec") else None
         name = f"{item.path.stem}::{getattr(item, 'originalname', '')}"
-        if device is not None and device not in ORDINARY.get(name, ORDINARY.get(item.path.stem, DEVICES)):
+        if isinstance(device, str) and device not in ORDINARY.get(name, ORDINARY.get(item.path.stem, DEVICES)):
             return False
         seen[name] += 1
         return (seen[name] - 1) % EVERY_NTH.get(name, 1) == 0

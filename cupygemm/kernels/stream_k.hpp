@@ -67,8 +67,9 @@ CG_DEVICE void gemm_in_streams(const StreamArgs& args) {
             const int piece = block - stream_of(args, tile * args.steps);
             offset = (static_cast<i64>(piece) * args.tiles + tile) * (kBlockM * kBlockN);
             to.c = args.pieces;
-            to.c_m = to.n = kBlockN;
-            to.m = kBlockM;
+            to.c_m = kBlockN;
+            to.m -= row0;
+            to.n -= col0;
             row0 = col0 = 0;
           }
           Epilogue::template run<Inside<false, false>>(compute, acc, to, offset, row0, col0, lds);

@@ -44,6 +44,7 @@ class Run:
         inputs: what is read, as it lies in memory, by the name of the argument that has its address.
         want: what C must hold; `untouched` where nothing may be written.
         unaligned: every array begins one element past an aligned address.
+        more: what arrays beside C must hold, by the name of the argument that has their address.
     """
 
     grid: tuple[int, int, int]
@@ -51,6 +52,7 @@ class Run:
     inputs: Mapping[str, np.ndarray]
     want: np.ndarray
     unaligned: bool = False
+    more: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -109,10 +111,11 @@ class Case:
     def argument_words(self) -> dict[int, tuple[str, int, int]]:
         """By byte offset in the argument block, of each 32-bit word: its name, and its bounds as a signed number."""
         found: dict[int, tuple[str, int, int]] = {}
-        for name, (dtype, offset, *_) in (launch.SCALED_ARGS.fields or {}).items():
+        block = launch.STREAM_ARGS if self.config.stream_k else launch.SCALED_ARGS
+        for name, (dtype, offset, *_) in (block.fields or {}).items():
             for at in range(offset, offset + dtype.itemsize, 4):
                 least = 1 if dtype == np.int32 else -(2**31)
-                found[at] = name, 0 if name == "batch_size" else least, 2**31 - 1
+                found[at] = name, 0 if name in ("batch_size", "longer") else least, 2**31 - 1
         return found | self._stride_words() if isinstance(self.config, KernelConfig) else found
 
     def _stride_words(self) -> dict[int, tuple[str, int, int]]:
@@ -142,7 +145,8 @@ class Case:
                 got = _launch(handle, run, self.threads, check)
                 if isinstance(got, str):
                     return got
-                if not np.array_equal(got, run.want, equal_nan=True):
+                wanted = {"c": run.want, **run.more}
+                if not all(np.array_equal(got[name], want, equal_nan=True) for name, want in wanted.items()):
                     return "wrong result"
             return ""
         finally:
@@ -174,10 +178,10 @@ class Case:
         insns[start * INSN_BYTES : end * INSN_BYTES] = new.insns + nothing * (end - start - new.insn_count)
 
 
-def _launch(handle: int, run: Run, threads: int, check: bool) -> np.ndarray | str:
-    """What C holds afterwards, or the report."""
-    c = np.full_like(run.want, untouched(run.want.dtype))
-    arrays = {name: _guarded(x, run.unaligned) for name, x in (*run.inputs.items(), ("c", c))}
+def _launch(handle: int, run: Run, threads: int, check: bool) -> Mapping[str, np.ndarray] | str:
+    """What the arrays hold afterwards, or the report."""
+    blank = {name: np.full_like(x, untouched(x.dtype)) for name, x in (("c", run.want), *run.more.items())}
+    arrays = {name: _guarded(x, run.unaligned) for name, x in (*run.inputs.items(), *blank.items())}
     args = run.args.copy()
     known = []
     try:
@@ -192,7 +196,7 @@ def _launch(handle: int, run: Run, threads: int, check: bool) -> np.ndarray | st
     finally:
         for address in known:
             executor().remove_memory(address)
-    return arrays["c"]
+    return arrays
 
 
 def _guarded(values: np.ndarray, unaligned: bool) -> np.ndarray:

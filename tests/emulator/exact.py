@@ -5,6 +5,9 @@ Operands hold small nonzero integers, and scales are powers of two, so that ever
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
+
 import ml_dtypes
 import numpy as np
 
@@ -85,6 +88,8 @@ def product(problem: GemmProblem, decision: Decision, arch: Arch, seed: int = 0,
         "b": packed(b[0].astype(operand)) if config.b.packed else _stored(b, problem.b, gap).astype(operand),
     }
     args = launch.arguments(target, decision)
+    if decision.stream_k:
+        return _in_streams(problem, decision, a, b, args, inputs)
     if config.finish is None:
         slices = [slice(s * decision.k_slice, (s + 1) * decision.k_slice) for s in range(decision.splits)]
         with np.errstate(invalid="ignore"):
@@ -97,6 +102,93 @@ def product(problem: GemmProblem, decision: Decision, arch: Arch, seed: int = 0,
     stored = _stored(want.astype(result), target.c, untouched(result))
     unaligned = not (config.a.aligned and config.b.aligned and config.c_aligned)
     return Run(launch.grid(problem, decision), args, inputs, stored, unaligned)
+
+
+def _in_streams(
+    problem: GemmProblem,
+    decision: Decision,
+    a: np.ndarray,
+    b: np.ndarray,
+    args: np.ndarray,
+    inputs: dict[str, np.ndarray],
+) -> Run:
+    """The launch of a kernel with tiles in streams: C holds whole tiles, and nothing of the others, whose pieces are in
+    the workspace."""
+    with np.errstate(invalid="ignore"):
+        want = a @ b.transpose(0, 2, 1)
+    pieces = np.full(_workspace(decision), untouched(np.dtype(np.float32)), np.float32)
+    for part in _parts_of(problem, decision):
+        at, rows, columns = part.at
+        k = slice(part.k, part.k + part.depth)
+        if part.piece is not None:
+            want[at, rows, columns] = untouched(want.dtype)
+            x, y = a[at, rows, k], b[at, columns, k]
+            with np.errstate(invalid="ignore"):
+                pieces[part.piece, part.tile, : len(x), : len(y)] = x @ y.T
+    stored = _stored(want, problem.c, untouched(want.dtype))
+    return Run(launch.grid(problem, decision), args, inputs, stored, False, {"pieces": pieces})
+
+
+def pieces_and_sum(rng: np.random.Generator, problem: GemmProblem, decision: Decision) -> tuple[np.ndarray, np.ndarray]:
+    """Pieces of tiles, and what C must hold after they are added up: nothing of what is not in pieces."""
+    pieces = np.full(_workspace(decision), np.nan, np.float32)
+    want = np.full((problem.batches, problem.m, problem.n), untouched(np.dtype(np.float32)), np.float32)
+    for part in _parts_of(problem, decision):
+        if part.piece is not None:
+            at, rows, columns = part.at
+            numbers = integers(rng, *pieces.shape[2:])
+            pieces[part.piece, part.tile] = numbers
+            inside = want[at, rows, columns]
+            numbers = numbers[: inside.shape[0], : inside.shape[1]]
+            want[at, rows, columns] = numbers if part.piece == 0 else inside + numbers
+    return pieces, _stored(want, problem.c, untouched(want.dtype))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Part:
+    """What a stream computes of a tile: `depth` numbers along K from `k` on. `at` is its place in C: matrix, rows and
+    columns. `piece` is None where that is the whole tile."""
+
+    tile: int
+    at: tuple[int, slice, slice]
+    k: int
+    depth: int
+    piece: int | None
+
+
+def _workspace(decision: Decision) -> tuple[int, int, int, int]:
+    tile, cut = decision.config.tile, decision.stream_k
+    return cut.pieces, cut.tiles, tile.block_m, tile.block_n
+
+
+def _parts_of(problem: GemmProblem, decision: Decision) -> list[_Part]:
+    """By stream, and in the order of K inside of one."""
+    tile, cut = decision.config.tile, decision.stream_k
+    tiles_m, tiles_n = decision.tiles(problem)
+    order = list(tiles_in_order(tiles_m, tiles_n, decision.group_m))
+    begun = [0] * cut.tiles
+    found = []
+    for stream in range(cut.streams):
+        step, end = cut.begin(stream), cut.begin(stream + 1)
+        while step < end:
+            number, first = divmod(step, cut.steps)
+            count = min(end - step, cut.steps - first)
+            batch, inside = divmod(number, tiles_m * tiles_n)
+            m, n = order[inside]
+            at = batch, slice(m * tile.block_m, (m + 1) * tile.block_m), slice(n * tile.block_n, (n + 1) * tile.block_n)
+            piece = None if count == cut.steps else begun[number]
+            begun[number] += 1
+            found.append(_Part(number, at, first * tile.block_k, count * tile.block_k, piece))
+            step += count
+    return found
+
+
+def tiles_in_order(tiles_m: int, tiles_n: int, group_m: int) -> Iterator[tuple[int, int]]:
+    """Block tiles as kernels/order.hpp numbers them: column by column inside of a group of rows."""
+    for first in range(0, tiles_m, group_m):
+        for n in range(tiles_n):
+            for m in range(first, min(first + group_m, tiles_m)):
+                yield m, n
 
 
 def integers(rng: np.random.Generator, *shape: int) -> np.ndarray:

@@ -11,16 +11,18 @@ import numpy as np
 from cupygemm import dispatch, ladder, launch
 from cupygemm.arch import Arch, amd_arch
 from cupygemm.dispatch import Decision
+from cupygemm.estimate import blocks_of
 from cupygemm.gemv_tile import GemvTile
 from cupygemm.kernel_config import Finish, KernelConfig, OperandAccess, SumConfig, Tile
 from cupygemm.matrix_tile import MatrixTile
 from cupygemm.mfma_tile import MfmaTile
 from cupygemm.packing import on_packed
 from cupygemm.problem import F32, GemmProblem, Types
+from cupygemm.stream_k import StreamK
 from cupygemm.tiles import Device, candidates
 
 from .bare import Case, Run
-from .exact import integers, problem_of, product
+from .exact import integers, pieces_and_sum, problem_of, product
 
 #: Which of a tile's products have no gaps between rows; elsewhere NaNs lie there.
 _DENSE = (1, 2)
@@ -176,6 +178,45 @@ def split_case(arch_name: str, tile, splits: int = 3) -> Case:
     return dataclasses.replace(found, runs=(*found.runs, _in_layers(found.runs[0])))
 
 
+def _streams(arch_name: str, tile, sizes: list[Size]) -> list[Product]:
+    """Products in a batch of two of which about half of the tiles are in streams: fewer of them than tiles, a few more,
+    and so many that some begin and end inside of a tile."""
+    found = []
+    for i, size in enumerate(sizes):
+        problem = problem_of(*size, batch=2, pad=4 * (i % 2))
+        blocks, steps = blocks_of(problem, tile), -(-problem.k // tile.block_k)
+        tiles = max(1, blocks - 1 - i % 2)
+        streams = min(tiles * steps, (max(2, tiles * 2 // 3), tiles + 1, tiles * 3 + 1)[i % 3])
+        cut = StreamK(tiles, streams, steps, blocks - tiles)
+        decision = dispatch.build(problem, Device(amd_arch(arch_name), 4), tile, 1, "asked for", cut)
+        assert isinstance(decision, Decision), decision
+        found.append((problem, decision))
+    return found
+
+
+def stream_case(arch_name: str, tile) -> Case:
+    """A tile of which blocks share some, in a batch of two."""
+    m, n, k = tile.block_m, tile.block_n, tile.block_k
+    sizes = [(2 * m + 4, 2 * n + 4, 5 * k - 4), (m, n, 4 * k), (m, n, 7 * k), (m + 4, n, 6 * k)]
+    sizes += [(m - i, n - n // 2 + 4 * i, 3 * k + 4 * (i + 1)) for i in range(8)]
+    edges = [(m, n, 2 * k + k_) for m, n, k_ in edges_of(tile, (1, 4, 4), (0, 0, 0))]
+    return case(_streams(arch_name, tile, sizes), amd_arch(arch_name), _streams(arch_name, tile, edges))
+
+
+def stream_sum_case(arch_name: str, tile) -> Case:
+    """The kernel that adds up the pieces of tiles that streams met in."""
+    m, n, k = tile.block_m, tile.block_n, tile.block_k
+    sizes = [(2 * m + 4, 2 * n + 4, 9 * k), (m, n, 12 * k), (m - 3, n - 8, 7 * k), (2 * m, n + 4, 30 * k)]
+    config = SumConfig(4, True, 1, stream_k=True)
+    runs = []
+    for seed, (problem, decision) in enumerate(_streams(arch_name, tile, sizes)):
+        pieces, want = pieces_and_sum(np.random.default_rng(seed), problem, decision)
+        chunks = -(-tile.block_m * tile.block_n // config.block_elements)
+        args = launch.arguments(problem, decision)
+        runs.append(Run((chunks, decision.stream_k.tiles, 1), args, {"pieces": pieces}, want))
+    return Case(amd_arch(arch_name), config, config.threads, tuple(runs))
+
+
 def _in_layers(run: Run) -> Run:
     """The same launch with the matrices and slices over grid dimension z too, in which some blocks find no work."""
     x, y, _ = run.grid
@@ -235,7 +276,7 @@ def cases(arch_name: str) -> dict[str, Callable[[], Case]]:
 
 def _simt_cases(arch_name: str) -> dict[str, Callable[[], Case]]:
     """FP32's largest and smallest tile with more than one wave, element by element and from any address; one wave,
-    split-K and its sum, few rows, loads straight to LDS."""
+    split-K and its sums, stream-K and its sum, few rows, loads straight to LDS."""
     arch = amd_arch(arch_name)
     tiles = [c.tile for c in candidates(arch)]
     simt = [t for t in tiles if isinstance(t, Tile) and t.staging == "registers"]
@@ -249,7 +290,10 @@ def _simt_cases(arch_name: str) -> dict[str, Callable[[], Case]]:
         "f32-small": part(tile_case, arch_name, small, "cr"),
         "f32-one-wave": part(tile_case, arch_name, simt[-1]),
         "f32-split": part(split_case, arch_name, small),
-        "f32-sum": part(sum_case, arch_name),
+        "f32-sum": part(sum_case, arch_name, 1),
+        "f32-sum-lanes": part(sum_case, arch_name, 16),
+        "f32-stream": part(stream_case, arch_name, small),
+        "f32-stream-sum": part(stream_sum_case, arch_name, small),
         "f32-gemv": part(gemv_case, arch_name),
     }
     steps = [s for s in ladder.steps("fp32", arch.wave) if isinstance(s.tile, Tile)]

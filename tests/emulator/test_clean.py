@@ -53,7 +53,7 @@ def test_batches_gaps_and_odd_addresses(arch):
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_split_sum_and_few_rows(arch):
-    for name in ("f32-split", "f32-sum", "f32-gemv", "f32-direct"):
+    for name in ("f32-split", "f32-sum", "f32-sum-lanes", "f32-stream", "f32-stream-sum", "f32-gemv", "f32-direct"):
         if make := cases(arch).get(name):
             assert make().verdict() == "", name
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from cupygemm.access import gathers_rows, gemv_access, store_access, tile_access
-from cupygemm.estimate import blocks_of, costs_on, cycles, k_slice_of, slice_counts, stream_cycles, stream_options
+from cupygemm.estimate import blocks_of, costs_on, cycles, k_slice_of, slice_counts, stream_cycles, streams_of
 from cupygemm.gemv_tile import COLUMNS, MOST_ROWS, GemvTile
 from cupygemm.kernel_config import MAX_BATCH_RANK, KernelConfig, Tile
 from cupygemm.matrix_tile import MatrixTile
@@ -103,7 +103,7 @@ def _choices(
         for s in (1,) if whole_sums else slice_counts(problem, options):
             if s == 1 or s * blocks_of(problem, c.tile) <= 4 * device.units:
                 yield cycles(problem, device, c, s) * (1 if s == 1 else costs.doubt), c.tile, s, None
-        for stream_k in () if whole_sums else stream_options(problem, device, c.tile):
+        if not whole_sums and (stream_k := streams_of(problem, device, c.tile)):
             yield stream_cycles(problem, device, c, stream_k) * costs.stream_doubt, c.tile, 1, stream_k
 
 

@@ -11,7 +11,7 @@ from cupygemm.arch import Arch
 from cupygemm.kernel_config import Tile
 from cupygemm.matrix_tile import MatrixTile
 from cupygemm.problem import F32, GemmProblem, into_workspace
-from cupygemm.stream_k import StreamK, stream_k_options
+from cupygemm.stream_k import StreamK, last_round
 from cupygemm.tiles import Candidate, Device
 
 #: FMAs that a compute unit does in a clock.
@@ -100,16 +100,18 @@ def cycles(problem: GemmProblem, device: Device, candidate: Candidate, splits: i
     return clocks
 
 
-def stream_options(problem: GemmProblem, device: Device, tile: Tile | MatrixTile) -> tuple[StreamK, ...]:
-    """Ways to cut tiles of C in streams; none but for float32 products of FMAs into C with columns side by side, where
-    no two tiles compute the same element: they would round it differently."""
+def streams_of(problem: GemmProblem, device: Device, tile: Tile | MatrixTile) -> StreamK | None:
+    """How to cut the last round of tiles in streams; None but for float32 products of FMAs into C with columns side by
+    side, where no two tiles compute the same element: they would round it differently."""
     if not isinstance(tile, Tile) or problem.c.k != 1 or problem.types != F32:
-        return ()
+        return None
     if tiles_overlap(problem, tile, device.arch.unaligned_vectors):
-        return ()
-    slots = device.units * (1 if device.arch.is_amd else tile.min_waves)
-    found = stream_k_options(blocks_of(problem, tile), -(-problem.k // tile.block_k), tile.block_k, slots)
-    return tuple(s for s in found if 4 * s.pieces * s.tiles * tile.block_m * tile.block_n <= _MOST_WORKSPACE)
+        return None
+    places = device.units * (1 if device.arch.is_amd else tile.min_waves)
+    cut = last_round(blocks_of(problem, tile), -(-problem.k // tile.block_k), tile.block_k, places)
+    if cut is None or 4 * cut.pieces * cut.tiles * tile.block_m * tile.block_n > _MOST_WORKSPACE:
+        return None
+    return cut
 
 
 def stream_cycles(problem: GemmProblem, device: Device, candidate: Candidate, stream_k: StreamK) -> float:

@@ -87,8 +87,8 @@ _ADDRESSES, _ADDRESS = struct.Struct("QQQ"), struct.Struct("Q")
 _PIECES = STREAM_ARGS.fields["pieces"][1]  # type: ignore[index]
 #: Dynamic LDS above this has to be asked for, kernel by kernel.
 _LDS_WITHOUT_ASKING = 48 * 1024
-#: From this many partial products on, several threads share the additions for an element.
-_FEW_SUMS, _SUM_LANES = 4, 16
+#: Threads that may share the additions for an element, and how many threads in all are worth that.
+_SUM_LANES, _SUM_THREADS = (16, 4), 2**16
 
 
 def arguments(problem: GemmProblem, decision: Decision) -> numpy.ndarray:
@@ -221,11 +221,14 @@ class ProductLaunch:
 def sum_config(problem: GemmProblem, decision: Decision) -> SumConfig | None:
     """The kernel that adds up K slices into C, or pieces of tiles that streams met in; None where there is nothing to
     add up."""
-    stream_k = decision.stream_k
-    count = stream_k.pieces if stream_k else decision.splits
+    if stream_k := decision.stream_k:
+        tile = decision.config.tile
+        count, elements = stream_k.pieces, stream_k.tiles * tile.block_m * tile.block_n
+    else:
+        count, elements = decision.splits, problem.m * problem.n * problem.batches
     if count == 1:
         return None
     vec = min(store_width(problem), 4)  # partial products are FP32, 16 bytes at most are read at once
     unit = problem.c.k == 1 or problem.n == 1
-    lanes = _SUM_LANES if count > _FEW_SUMS else 1
+    lanes = next((x for x in _SUM_LANES if x <= count // 2 and x * elements <= vec * _SUM_THREADS), 1)
     return SumConfig(vec, unit, len(problem.batch), problem.types.result, stream_k is not None, lanes)

@@ -59,16 +59,11 @@ class StreamK:
         return (self.steps - 2) // self.share + 2 if self.steps > 1 else 1
 
 
-def stream_k_options(tiles: int, steps: int, block_k: int, slots: int) -> tuple[StreamK, ...]:
-    """Ways to cut the last round of `tiles` tiles, each `steps` K tiles of `block_k` deep, on a GPU that holds `slots`
-    blocks at a time: that round alone, or with the one before it, which makes fewer pieces of a tile. Empty where
-    nothing is gained."""
-    rest = tiles % slots
-    if not rest:
-        return ()
-    found = []
-    for shared in (rest, rest + slots):
-        streams = min(slots, shared * steps * block_k // _LEAST_K)
-        if shared <= tiles and streams not in (0, shared) and tiles * steps <= _INT32 - slots:
-            found.append(StreamK(shared, streams, steps, tiles - shared))
-    return tuple(found)
+def last_round(tiles: int, steps: int, block_k: int, places: int) -> StreamK | None:
+    """The last round of `tiles` tiles, each `steps` K tiles of `block_k` deep, cut in streams for a GPU that holds
+    `places` blocks at a time; None where nothing is gained."""
+    rest = tiles % places
+    if rest == 0 or max(tiles * steps + places, steps * block_k) > _INT32:
+        return None
+    streams = min(places, rest * steps * block_k // _LEAST_K)
+    return StreamK(rest, streams, steps, tiles - rest) if streams > rest else None

@@ -42,6 +42,7 @@ ORDINARY = {
     "test_recall": FEW_DEVICES,
     "test_scaled": FEW_DEVICES,
     "test_semantics": FEW_DEVICES,
+    "test_stream_k": FEW_DEVICES,
     "test_streams": FEW_DEVICES,
 }
 #: Tests of which an ordinary run takes every n-th case: each has kernels of its own to compile.

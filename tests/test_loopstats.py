@@ -56,6 +56,14 @@ def test_counts():
     assert found.names["v_add_nc_u32"] == 1
 
 
+def test_the_loop_inside_of_another_counts():
+    outer = LISTING.replace(".LBB0_1:", ".LBB0_0:\n.LBB0_1:").replace(
+        "; %bb.2:", "\tv_fma_f32 v9, v9, v9, v9\n\ts_cbranch_scc0 .LBB0_0"
+    )
+    assert outer.count("LBB0_0") == 2
+    assert loopstats().loop_stats(outer) == loopstats().loop_stats(LISTING)
+
+
 @pytest.mark.parametrize(
     ("text", "why"), [("", "0 kernels"), (LISTING.replace("s_cbranch_scc0", "s_nop"), "no loop that does arithmetic")]
 )

@@ -8,7 +8,7 @@ import dataclasses
 import pytest
 
 from cupygemm.arch import amd_arch
-from cupygemm.kernel_config import Tile, infeasible
+from cupygemm.kernel_config import KernelConfig, Tile, infeasible
 from cupygemm.ladder import decision
 from cupygemm.problem import F32, GemmProblem, Matrix
 from cupygemm.tiles import candidates
@@ -44,18 +44,26 @@ def test_no_scratch_and_no_spills(arch, layout, align):
     for tile in tiles(arch):
         config = shipped(square(layout, align=align), tile, arch)
         assert config.a.aligned == config.b.aligned == config.c_aligned == (align == 16)
-        found = stats(config, arch)
-        assert found.spills == found.scratch == 0, config.name
-        assert found.lds == tile.lds_bytes, config.name
-        assert covered(found, tile), config.name
-        assert "\tflat_" not in listing(config, arch), config.name
+        for kernel in (config, in_streams(config)) if align == 16 else (config,):
+            found = stats(kernel, arch)
+            assert found.spills == found.scratch == 0, kernel.name
+            assert found.lds == tile.lds_bytes, kernel.name
+            assert covered(found, tile), kernel.name
+            assert "\tflat_" not in listing(kernel, arch), kernel.name
 
 
+def in_streams(config: KernelConfig) -> KernelConfig:
+    """The kernel for tiles that blocks share."""
+    return dataclasses.replace(config, stream_k=True)
+
+
+@pytest.mark.parametrize("stream_k", [False, True])
 @pytest.mark.parametrize("arch", ARCHS[:3], ids=lambda a: a.name)
-def test_flops_per_instruction(arch):
+def test_flops_per_instruction(arch, stream_k):
     """The best peers without spills have 96.0 on gfx1100 and 99.6 on gfx1201, counted the same way; at most 128."""
     large = next(c.tile for c in candidates(arch, F32))
-    found = stats(decision(large, square("rr")).config, arch)
+    config = decision(large, square("rr")).config
+    found = stats(in_streams(config) if stream_k else config, arch)
     assert found.flops_per_instruction >= (102 if arch.family == "rdna4" else 100)
     total = found.flops // (2 * arch.wave)
     pairs = total - found.kinds["fma"]  # a dual-issued pair is one instruction

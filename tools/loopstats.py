@@ -63,7 +63,7 @@ class LoopStats:
 
 
 def loop_stats(listing: str) -> LoopStats:
-    """Counts the loop that does the most FLOPs, of the listing's only kernel.
+    """Counts the innermost loop that does the most FLOPs, of the listing's only kernel.
 
     Raises:
         ValueError: the listing holds no kernel, or several, or one without a loop that does arithmetic.
@@ -78,13 +78,15 @@ def loop_stats(listing: str) -> LoopStats:
         if name.startswith(("s_cbranch", "s_branch")):
             start = labels.get(operands.split(",")[-1].strip(), len(body))
             if start <= end:
-                loops.append(body[start : end + 1])
-    flops = [sum(_flops(name + operands, wave) for name, operands in loop) for loop in loops]
-    if not any(flops):
+                loops.append(range(start, end + 1))
+    done = [_flops(name + operands, wave) for name, operands in body]
+    loops = [loop for loop in loops if any(done[i] for i in loop)]
+    if not loops:
         raise ValueError(f"kernel {names[0]} has no loop that does arithmetic")
-    # Of loops inside one another with the same arithmetic, the shortest.
-    best = max(range(len(loops)), key=lambda i: (flops[i], -len(loops[i])))
-    issued = [_encoding_dropped(name) for name, _ in loops[best] if not name.startswith(_HINTS)]
+    innermost = [x for x in loops if not any(y != x and y[0] in x and y[-1] in x for y in loops)]
+    best = max(innermost, key=lambda loop: sum(done[i] for i in loop))
+    loop = [body[i] for i in best]
+    issued = [_encoding_dropped(name) for name, _ in loop if not name.startswith(_HINTS)]
     return LoopStats(
         kernel=names[0],
         vgprs=_metadata(listing, "vgpr_count"),
@@ -93,11 +95,11 @@ def loop_stats(listing: str) -> LoopStats:
         scratch=_metadata(listing, "private_segment_fixed_size"),
         lds=_metadata(listing, "group_segment_fixed_size"),
         instructions=len(issued),
-        flops=flops[best],
+        flops=sum(done[i] for i in best),
         kinds=dict(collections.Counter(map(_kind, issued))),
         names=dict(collections.Counter(issued)),
-        cover=_cover(loops[best], wave),
-        gap=_gap(loops[best], wave),
+        cover=_cover(loop, wave),
+        gap=_gap(loop, wave),
     )
 
 

@@ -150,6 +150,9 @@ _ALL_THREADS = "never gave another result, depends on the thread's number alone,
 _ALL_EDGES = "never gave another result, depends on one extent and the thread, and every remainder of it was run"
 _EDGES_AND_PATHS = "never gave another result; depends on one extent, of which every remainder was run, and on the path"
 _PLACE_ALONE = "never gave another result; depends on where the block lies, and on the path, but on no extent"
+_STREAMS = (
+    "never gave another result; depends on K and the cut: every remainder of K was run, with fewer and more streams"
+)
 _OTHER_WAIT = "another wait stands before every use, on every path"
 _SKIPPED = "matters only to a wave that skips an earlier guarded store and not this one: no edge of M or N makes one"
 _OTHER_BUFFER = "reached with loads to LDS in flight, which go to the other buffer: the checker compares every byte"
@@ -157,6 +160,8 @@ _SEEN = "gave another result in a live lane, and every number and every access w
 _STAY_OFF = "lanes stay off after a guarded access, and no later access missed them at any edge of M, N and K"
 #: Arguments by what depends on one extent together: where a block lies says nothing by itself.
 _PLACE = frozenset({THREAD, BLOCK, "tiles_m", "tiles_n", "group_m", "grid_y"})
+#: What the K range of a piece depends on.
+_STREAM = frozenset({"k", "k_slice", "streams", "tiles", "steps", "share", "longer"})
 _EXTENTS = (frozenset({"m"}), frozenset({"n"}), frozenset({"k", "k_slice", "splits"}))
 
 
@@ -191,6 +196,8 @@ def _judge_result(facts: _Facts, mutant: Mutant, differs: bool | None) -> Outcom
     extents = sources - _PLACE - {PATH}
     if not extents:
         return Outcome(mutant, "", _PLACE_ALONE, ARGUED)
+    if facts.kernel.config.stream_k and extents <= _STREAM:
+        return Outcome(mutant, "", _STREAMS, ARGUED)
     if any(extents <= extent for extent in _EXTENTS):
         path = PATH in sources
         return Outcome(mutant, "", _EDGES_AND_PATHS if path else _ALL_EDGES, ARGUED if path else PROVEN)

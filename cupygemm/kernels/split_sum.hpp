@@ -24,7 +24,7 @@ struct Sums {
   // it returns true. `inside`: there is such a run.
   CG_DEVICE bool of(Run& sum, const float* from, i64 step, int count, bool inside) {
     const int lane = thread_index() / kRuns;
-    const bool any = inside && lane < count;
+    const bool any = inside && (kLanes == 1 || lane < count);
     if (any) {
       from += lane * step;
       sum = load<float, kVec>(from);

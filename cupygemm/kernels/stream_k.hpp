@@ -50,9 +50,14 @@ CG_DEVICE void gemm_in_streams(const StreamArgs& args) {
   typename Tile::Storage& lds = Lds<Tile>::get();
 
   const int block = block_x();
-  const bool in_stream = block < args.streams;
-  int step = in_stream ? stream_begin(args, block) : (args.tiles + block - args.streams) * args.steps;
-  const int end = in_stream ? stream_begin(args, block + 1) : step + args.steps;
+  int step, end;
+  if (block < args.streams) {
+    step = stream_begin(args, block);
+    end = stream_begin(args, block + 1);
+  } else {
+    step = (args.tiles + block - args.streams) * args.steps;
+    end = step + args.steps;
+  }
   while (true) {
     const int tile = uniform(step / args.steps), first = step - tile * args.steps;
     const int count = min_of(end - step, args.steps - first);

@@ -187,11 +187,14 @@ def _streams(arch_name: str, tile, sizes: list[Size]) -> list[Product]:
         blocks, steps = blocks_of(problem, tile), -(-problem.k // tile.block_k)
         tiles = max(1, blocks - 1 - i % 2)
         streams = min(tiles * steps, (max(2, tiles * 2 // 3), tiles + 1, tiles * 3 + 1)[i % 3])
-        cut = StreamK(tiles, streams, steps, blocks - tiles)
-        decision = dispatch.build(problem, Device(amd_arch(arch_name), 4), tile, 1, "asked for", cut)
-        assert isinstance(decision, Decision), decision
-        found.append((problem, decision))
+        found.append((problem, _cut(arch_name, tile, problem, StreamK(tiles, streams, steps, blocks - tiles))))
     return found
+
+
+def _cut(arch_name: str, tile, problem: GemmProblem, stream_k: StreamK) -> Decision:
+    decision = dispatch.build(problem, Device(amd_arch(arch_name), 4), tile, 1, "asked for", stream_k)
+    assert isinstance(decision, Decision), decision
+    return decision
 
 
 def stream_case(arch_name: str, tile) -> Case:
@@ -207,13 +210,20 @@ def stream_sum_case(arch_name: str, tile) -> Case:
     """The kernel that adds up the pieces of tiles that streams met in."""
     m, n, k = tile.block_m, tile.block_n, tile.block_k
     sizes = [(2 * m + 4, 2 * n + 4, 9 * k), (m, n, 12 * k), (m - 3, n - 8, 7 * k), (2 * m, n + 4, 30 * k)]
+    products = _streams(arch_name, tile, sizes)
+    # The last longer stream ends with a tile; all pieces that are added up at once, and one more or less.
+    cuts = [(2, 7, 12), *((1, streams, 30) for streams in (8, 9, 10, 16, 17, 18))]
+    for tiles, streams, steps in cuts:
+        problem = problem_of(m, n * 2, steps * k, batch=1)
+        products.append((problem, _cut(arch_name, tile, problem, StreamK(tiles, streams, steps, 2 - tiles))))
     config = SumConfig(4, True, 1, stream_k=True)
+    chunks = -(-tile.block_m * tile.block_n // config.block_elements)
     runs = []
-    for seed, (problem, decision) in enumerate(_streams(arch_name, tile, sizes)):
+    for seed, (problem, decision) in enumerate(products):
         pieces, want = pieces_and_sum(np.random.default_rng(seed), problem, decision)
-        chunks = -(-tile.block_m * tile.block_n // config.block_elements)
         args = launch.arguments(problem, decision)
         runs.append(Run((chunks, decision.stream_k.tiles, 1), args, {"pieces": pieces}, want))
+    runs.append(dataclasses.replace(runs[0], grid=(chunks + 1, *runs[0].grid[1:])))  # blocks that find no work
     return Case(amd_arch(arch_name), config, config.threads, tuple(runs))
 
 
@@ -242,10 +252,11 @@ def gemv_case(arch_name: str) -> Case:
 
 
 def sum_case(arch_name: str, lanes: int) -> Case:
-    """The kernel that adds up the slices of K."""
+    """The kernel that adds up the slices of K; more slices than 8 turns of all lanes where there are several."""
+    more = (33, 128, 144, 145, 160, 161, 401) if lanes > 1 else ()
     runs = []
     for seed, (m, n, splits) in enumerate(
-        ((37, 36, 2), (16, 64, 12), (16, 68, 19), (8, 32, 8), (8, 32, 9), (8, 32, 1))
+        ((37, 36, 2), (16, 64, 12), (16, 68, 19), (8, 32, 8), (8, 32, 9), (8, 32, 1), *((8, 32, s) for s in more))
     ):
         problem = problem_of(m, n, 64, batch=2)
         config = SumConfig(4, True, 1, lanes=lanes)

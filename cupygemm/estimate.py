@@ -109,9 +109,9 @@ def streams_of(problem: GemmProblem, device: Device, tile: Tile | MatrixTile) ->
         return None
     places = device.units * (1 if device.arch.is_amd else tile.min_waves)
     cut = last_round(blocks_of(problem, tile), -(-problem.k // tile.block_k), tile.block_k, places)
-    if cut is None or 4 * cut.pieces * cut.tiles * tile.block_m * tile.block_n > _MOST_WORKSPACE:
+    if cut is None or cut.blocks * tile.threads >= 2**32:  # more than a grid holds
         return None
-    return cut
+    return cut if 4 * cut.pieces * cut.tiles * tile.block_m * tile.block_n <= _MOST_WORKSPACE else None
 
 
 def stream_cycles(problem: GemmProblem, device: Device, candidate: Candidate, stream_k: StreamK) -> float:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cupygemm import chosen
 from cupygemm.access import tiles_overlap
 from cupygemm.dispatch import Decision, build, decide
+from cupygemm.estimate import streams_of
 from cupygemm.kernel_config import Tile
 from cupygemm.plan import current_device
 from cupygemm.problem import F32
@@ -79,6 +80,14 @@ def test_a_round_that_is_nearly_empty_is_cut(arch):
     assert decision.stream_k or decision.config.tile != tile
     for whole_sums in ({"batch_invariant": True}, {"one_slice": True}):
         assert decide(problem, device, **whole_sums).stream_k is None
+
+
+def test_a_batch_that_no_grid_holds_is_not_cut():
+    device = Device(ARCHS[0], 40)
+    tile = next(c.tile for c in candidates(device.arch) if isinstance(c.tile, Tile))
+    few, many = (square(tile.block_m, tile.block_n, 256, (batch,)) for batch in (39, 40 * 10**6 + 39))
+    assert streams_of(few, device, tile)
+    assert streams_of(many, device, tile) is None
 
 
 def cuts(tile: Tile, blocks: int, steps: int) -> list[StreamK]:

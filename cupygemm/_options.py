@@ -18,8 +18,9 @@ class Options:
     Attributes:
         strict: a kernel that does not compile or load raises, instead of leaving the product to cupy.matmul with a
             warning.
-        batch_invariant: a row of the result has the same bits whatever the number of rows: kernels that add up K in an
-            order that depends on M are not used. May be slower where M or N is small.
+        batch_invariant: a row of the result has the same bits whatever the number of rows and wherever it is: K is
+            added up in one order everywhere, not cut for some of the tiles or for some sizes. May be slower where M or
+            N is small.
         accumulate: type of the running sums of float16 products. "float32" is exact enough for any K; "float16" is
             faster on some GPUs and loses digits from a few hundred terms on.
         deterministic: the same input gives the same bits on every run. Always so; False is refused.

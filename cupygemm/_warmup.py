@@ -42,8 +42,9 @@ def warmup(
 ) -> tuple[str, ...]:
     """Compiles and loads the kernels that products of the given shapes run on the current device.
 
-    A product whose kernel is loaded never compiles anything, whatever its shape: kernels depend on tile, layout and
-    alignment, not on sizes. CuPy keeps what is compiled on disk, so that the next process only loads it.
+    A product whose kernels are loaded never compiles anything, whatever its shape: kernels depend on tile, layout and
+    alignment; sizes alone decide only between three small ones that add up partial products. CuPy keeps what is
+    compiled on disk, so that the next process only loads it.
 
     Args:
         shapes: (M, N, K) or (batch, M, N, K) each. Left out: typical products, small to large, square and thin.

@@ -19,12 +19,12 @@ def tile_access(
     return dataclasses.replace(access, whole=isinstance(tile, MatrixTile) and rows >= block_rows)
 
 
-def tiles_overlap(problem: GemmProblem, tile: Tile | MatrixTile, unaligned: bool) -> bool:
+def tiles_overlap(problem: GemmProblem, tile: Tile, unaligned: bool) -> bool:
     """Whether the last block tile is moved back to end with the operand, and so computes rows (columns) that another
     computes too (kernels/operand.hpp)."""
     sides = ((problem.a, problem.m, tile.block_m), (problem.b, problem.n, tile.block_n))
     found = (tile_access(x, rows, block, problem, tile, unaligned) for x, rows, block in sides)
-    return any(access.whole or (access.contiguous == "rows" and not access.aligned) for access in found)
+    return any(access.contiguous == "rows" and not access.aligned for access in found)
 
 
 def operand_access(

@@ -142,7 +142,7 @@ def build(
     why = (
         f"{blocks} blocks of {tile.block_m}x{tile.block_n} over {device.units} compute units"
         f"{f', each in {splits} slices of K' * (splits > 1)}"
-        f"{f', {stream_k.tiles} of them in {stream_k.streams} streams' if stream_k else ''}: {reason}"
+        f"{f', {stream_k.tiles} tiles shared by {stream_k.streams} blocks' if stream_k else ''}: {reason}"
     )
     return Decision(config, _group(tiles_m, device), splits, k_slice, why, stream_k)
 

@@ -50,7 +50,7 @@ class Costs:
 # Fitted to timings of 27 tiles and 68 products, and of K slices, on an H200 (sm_90) at 1.9 GHz. The tile that they lead
 # to takes 0.9 % longer than the fastest of the 27 (geometric mean of the products), 4.6 % at most.
 _NVIDIA = Costs(700, 16.5, 12000, 1.25, 1.0)
-# No more than an order of magnitude, but for the second launch, which is no cheaper than on NVIDIA.
+# No more than an order of magnitude; the second launch as on NVIDIA.
 _AMD = Costs(700, math.inf, 12000, 1.0, 1.15)
 #: Bytes that a compute unit moves in a clock, where the operands are small enough to come from the L2 cache.
 _BYTES = 33
@@ -107,21 +107,34 @@ def streams_of(problem: GemmProblem, device: Device, tile: Tile | MatrixTile) ->
         return None
     if tiles_overlap(problem, tile, device.arch.unaligned_vectors):
         return None
-    places = device.units * (1 if device.arch.is_amd else tile.min_waves)
-    cut = last_round(blocks_of(problem, tile), -(-problem.k // tile.block_k), tile.block_k, places)
+    cut = last_round(blocks_of(problem, tile), -(-problem.k // tile.block_k), tile.block_k, _places(device, tile))
     if cut is None or cut.blocks * tile.threads >= 2**32:  # more than a grid holds
         return None
     return cut if 4 * cut.pieces * cut.tiles * tile.block_m * tile.block_n <= _MOST_WORKSPACE else None
 
 
 def stream_cycles(problem: GemmProblem, device: Device, candidate: Candidate, stream_k: StreamK) -> float:
-    """As `cycles`, for tiles in streams: every unit has the same number of K tiles to multiply."""
+    """As `cycles`, for tiles in streams: a unit has its share of the whole tiles and as many streams as come to
+    the busiest one."""
     tile, units, streams = candidate.tile, device.units, stream_k.streams
-    tiles = stream_k.tiles + stream_k.whole
-    load = _Load(stream_k.steps, tiles / units, (streams + tiles) / units, max(1.0, streams / units), tiles / streams)
+    longest = (stream_k.share + (stream_k.longer > 0)) / stream_k.steps
+    at_once = max(1.0, streams / units)
+    running = max(at_once, _places(device, tile) / units) if stream_k.whole else at_once
+    load = _Load(
+        stream_k.steps,
+        rounds=stream_k.whole / units + longest * at_once,
+        parts=(streams + stream_k.tiles + stream_k.whole) / units,
+        running=running,
+        turns=stream_k.whole / _places(device, tile) + longest,
+    )
     clocks = _main_loop(problem, device, candidate, load)
     pieces = streams + 2 * stream_k.tiles  # written by the streams and read again; the tiles written
     return clocks + _sum(problem, device, pieces * tile.block_m * tile.block_n)
+
+
+def _places(device: Device, tile: Tile | MatrixTile) -> int:
+    """Blocks that run at a time, as far as is promised: on AMD GPUs one a unit."""
+    return device.units * (1 if device.arch.is_amd else tile.min_waves)
 
 
 def _units(device: Device, tile: Tile | MatrixTile) -> int:

@@ -61,7 +61,7 @@ class StreamK:
 
 def last_round(tiles: int, steps: int, block_k: int, places: int) -> StreamK | None:
     """The last round of `tiles` tiles, each `steps` K tiles of `block_k` deep, cut in streams for a GPU that holds
-    `places` blocks at a time; None where nothing is gained."""
+    `places` blocks at a time; None where nothing is gained, or the K tiles of all tiles are too many to number."""
     rest = tiles % places
     if rest == 0 or max(tiles * steps + places, steps * block_k) > _INT32:
         return None

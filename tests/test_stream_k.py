@@ -48,7 +48,7 @@ def pieces(cut: StreamK) -> dict[int, list[int]]:
 def test_streams_cover_every_k_tile_once(tiles, steps, block_k, places):
     cut = last_round(tiles, steps, block_k, places)
     if cut is None:
-        assert tiles % places == 0 or tiles % places == places - 1 or steps * block_k < 256
+        assert tiles % places == 0 or tiles % places * steps * block_k // 128 <= tiles % places
         return
     assert cut.tiles + cut.whole == tiles
     assert cut.whole % places == 0
@@ -77,7 +77,7 @@ def test_a_round_that_is_nearly_empty_is_cut(arch):
     problem = square(tile.block_m * 13, tile.block_n * 8, 8192)  # 104 tiles
     decision = decide(problem, device)
     assert isinstance(decision, Decision)
-    assert decision.stream_k or decision.config.tile != tile
+    assert decision.stream_k
     for whole_sums in ({"batch_invariant": True}, {"one_slice": True}):
         assert decide(problem, device, **whole_sums).stream_k is None
 
@@ -116,13 +116,14 @@ def overlap(placed: tuple[cupy.ndarray, cupy.ndarray], c: cupy.ndarray, tile: Ti
 def simt_tiles(share: int = 0, of: int = 1) -> list[Tile]:
     arch = current_device(cupy.cuda.runtime.getDevice()).arch
     found = [c.tile for c in candidates(arch) if isinstance(c.tile, Tile)]
-    return found if REAL_GPU else found[share::of]
+    return found if REAL_GPU else found[share % len(found) :: of]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_cut(device, layout):
     rng = numpy.random.default_rng(31)
     first, second = layout.split("-")
+    ran = 0
     for tile in simt_tiles(LAYOUTS.index(layout), len(LAYOUTS)):
         for m, n, k in [
             (tile.block_m * 2 + 1, tile.block_n + 4, tile.block_k * 5 + 3),
@@ -138,6 +139,8 @@ def test_every_cut(device, layout):
                     break
                 multiply(*placed, c, tile, cut)
                 numpy.testing.assert_array_equal(c.get(), a @ b, err_msg=f"{tile.name}, {m} x {n} x {k}, {cut}")
+                ran += 1
+    assert ran
 
 
 def test_nothing_outside_the_result_is_written(device):
@@ -145,7 +148,8 @@ def test_nothing_outside_the_result_is_written(device):
     tile = simt_tiles()[-1]
     a, b = integers(rng, 70, 300), integers(rng, 300, 44)
     frame = cupy.full((160, 100), 77, numpy.float32)
-    cut = StreamK(4, 7, -(-300 // tile.block_k), -(-70 // tile.block_m) * -(-44 // tile.block_n) - 4)
+    blocks = -(-70 // tile.block_m) * -(-44 // tile.block_n)
+    cut = StreamK(blocks - 1, blocks + 2, -(-300 // tile.block_k), 1)
     multiply(cupy.asarray(a), cupy.asarray(b), frame[5:145:2, 3:47], tile, cut)
     want = numpy.full((160, 100), 77, numpy.float32)
     want[5:145:2, 3:47] = a @ b

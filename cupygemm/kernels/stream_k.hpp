@@ -2,8 +2,8 @@
 // GPU"): the tiles of C that do not fill a last round of blocks are put end to end, K tile after K tile, and cut in
 // equal streams, one a block. A tile that several streams meet in is left to the sum, in pieces.
 //
-// Streams are cut by the host's numbers alone and pieces are added up in the order of K by a second kernel, so that the
-// same call gives the same bits.
+// Streams are cut by the host's numbers alone and a second kernel adds up the pieces in an order of its own, so that
+// the same call gives the same bits.
 #pragma once
 #include "element.hpp"
 #include "gemm.hpp"

@@ -99,8 +99,9 @@ def _choices(
 ) -> Iterator[tuple[float, Tile | MatrixTile, int, StreamK | None]]:
     """Estimated clocks, tile, slices of K, streams. `whole_sums`: one block adds up all of K."""
     costs = costs_on(device)
+    slices = (1,) if whole_sums else slice_counts(problem, options)
     for c in options:
-        for s in (1,) if whole_sums else slice_counts(problem, options):
+        for s in slices:
             if s == 1 or s * blocks_of(problem, c.tile) <= 4 * device.units:
                 yield cycles(problem, device, c, s) * (1 if s == 1 else costs.doubt), c.tile, s, None
         if not whole_sums and (stream_k := streams_of(problem, device, c.tile)):

@@ -19,9 +19,9 @@ from cupygemm.plan import current_device
 from cupygemm.problem import F32
 from cupygemm.stream_k import StreamK, last_round
 from cupygemm.tiles import Device, candidates
-from tests.conftest import REAL_GPU
 from tests.products import integers, place
 from tests.test_dispatch import ARCHS, square
+from tests.test_fp32_kernels import tiles as simt_tiles
 from tests.test_matmul import LAYOUTS
 
 
@@ -111,12 +111,6 @@ def multiply(a: cupy.ndarray, b: cupy.ndarray, c: cupy.ndarray, tile: Tile, cut:
 def overlap(placed: tuple[cupy.ndarray, cupy.ndarray], c: cupy.ndarray, tile: Tile) -> bool:
     arch = current_device(cupy.cuda.runtime.getDevice()).arch
     return tiles_overlap(chosen.matrix_problem(*placed, c, F32), tile, arch.unaligned_vectors)
-
-
-def simt_tiles(share: int = 0, of: int = 1) -> list[Tile]:
-    arch = current_device(cupy.cuda.runtime.getDevice()).arch
-    found = [c.tile for c in candidates(arch) if isinstance(c.tile, Tile)]
-    return found if REAL_GPU else found[share % len(found) :: of]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
